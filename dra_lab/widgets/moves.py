@@ -17,6 +17,7 @@ from dra_lab.model.running_pods import SYSTEM, movable_units, running_pods
 from dra_lab.pictures.moves import WIDTH, moves_svg
 from dra_lab.pictures.node_shares import moved_kinds, steps_of
 from dra_lab.session import Session
+from dra_lab.session.fleet_answer import pods_of
 from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane, latest_plan
 from dra_lab.words.document import printable
@@ -78,7 +79,7 @@ class MovesPane(Pane):
         # while a question is answered the last moves stay, with the controls that a person is at
         if session.stale:
             return
-        plans = (session.room, _placed(session), session.seeking_room)
+        plans = (session.room, _placed(session), session.seeking_room, _is_drawing(session))
         about = (*plans, session.cluster, session.drawing.movable, view.moves_kind, view.moves_width)
         # by identity: thousands of pods take tenths of a second, and several events come with each answer
         if len(self._shown) != len(about) or not all(map(is_, about, self._shown)):
@@ -106,16 +107,16 @@ def read_labels(text: str) -> dict[str, str]:
 
 def moves_row(session: Session, kind: str = "", width: int = 0) -> MovesRow:
     """Return the moves that make room for the drawing, else those of the what-if changes."""
-    room = session.room
+    room, seeking = (session.room, session.seeking_room) if _is_drawing(session) else (None, False)
     plan = room or _placed(session)
-    asked = session.seeking_room or room is not None
+    asked = seeking or room is not None
     if plan is None or not (plan.moves or asked):
         return MovesRow()
     cluster = room.on if room is not None and room.on is not None else session.cluster
     kinds = moved_kinds(cluster, plan.moves)
     drawn: dict[str, Any] = {"kind": kind if kind in kinds else "", "width": float(width) if width else WIDTH}
     return MovesRow(
-        sentence=_sentence(plan, seeking=session.seeking_room),
+        sentence=_sentence(plan, seeking=seeking),
         svg=moves_svg(cluster, plan.moves, plan, **drawn) if kinds else "",
         kinds=tuple((one, KINDS[one]) for one in kinds),
         steps=tuple(
@@ -126,7 +127,7 @@ def moves_row(session: Session, kind: str = "", width: int = 0) -> MovesRow:
         markdown=steps_markdown(plan) if plan.moves else "",
         fix=MAKE_ROOM if room is not None and room.fits else 0,
         movable=_movable_row(session) if asked else None,
-        seeking=session.seeking_room,
+        seeking=seeking,
     )
 
 
@@ -141,6 +142,12 @@ def _sentence(plan: Plan, *, seeking: bool) -> str:
     found = [f"{sentence_case(one.message)}." for one in plan.findings if one.rule == "room-not-found"]
     words = "Looking for running pods whose moves make room." if seeking else ""
     return printable(" ".join(filter(None, (moves_sentence(plan), *found, words))))
+
+
+def _is_drawing(session: Session) -> bool:
+    """Say whether what is shown asks for the drawing alone, for which room is looked for."""
+    fleet = session.fleet
+    return session.mode != "fleet" or [(one.pod, pods_of(one)) for one in fleet.workloads] == [(fleet.editing, 1)]
 
 
 def _placed(session: Session) -> Plan | None:

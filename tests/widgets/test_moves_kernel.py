@@ -83,6 +83,16 @@ def test_one_undo_of_the_line_of_changes_removes_all_moves_of_a_card(busy):
     assert session.fleet.layers == ()
 
 
+def test_the_moves_for_one_pod_are_not_shown_for_two(busy):
+    """Fleet asks for two pods, for which no room was looked for."""
+    session, view = busy
+    session.show_mode("fleet")
+    assert view.moves["fix"] == MAKE_ROOM
+    session.fleet.set_replicas("eight-pairs", 2)
+    session.fleet.plan()
+    assert view.moves == {}
+
+
 def test_a_drained_node_shows_where_its_pods_go(busy):
     """Those that go nowhere come first, without a number."""
     session, view = busy
