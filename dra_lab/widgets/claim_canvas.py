@@ -112,7 +112,11 @@ class CanvasGang(Pane):
         if drawn is None:
             self.view.gang = {}
             return
-        values = same_values_words(fleet.answer if fleet.is_current else None, fleet.editing)
+        answer = fleet.answer if fleet.is_current else None
+        # The fleet is asked after this; until then its answer may be to other workloads.
+        if answer is not None and answer.question.pods != fleet.workloads:
+            answer = None
+        values = same_values_words(answer, fleet.editing)
         row = gang_row(self.session, fleet.workload(fleet.editing), drawn, None)
         self.assign(gang=replace(row, values=values))
 

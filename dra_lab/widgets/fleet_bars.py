@@ -50,8 +50,9 @@ class Bars:
                 self.by_kind[amount.kind][amount.node] = amount.values
         self._pods: dict[str, Counter[str]] = defaultdict(Counter)
         if answer is not None:
+            names = {planned: answer.drawn(planned).pod for planned in answer.plan.placed}
             for replica in answer.plan.pods:
-                self._pods[replica.node][answer.drawn(replica.workload).pod] += 1
+                self._pods[replica.node][names[replica.workload]] += 1
 
     @property
     def kinds(self) -> tuple[tuple[str, str], ...]:

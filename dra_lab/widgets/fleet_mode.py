@@ -162,7 +162,7 @@ def _gang_tiles(answer: FleetAnswer, gangs: GangAnswer) -> list[Tile]:
     several, tiles = len(gangs.more) > 1, []
     for name, more in [*gangs.more.items()][:2]:
         drawn = answer.drawn(name).gang
-        same = f" {sharing_words(drawn.same, 'these')}" if drawn is not None and drawn.same else ""
+        same = f" {sharing_words(drawn.same, 'these', short=True)}" if drawn is not None and drawn.same else ""
         head = f"{more.count.value if same else more.count} more{f' {name}' if several else ''}"
         proof = ", proven" if more.proven else ""
         tiles.append(_tile(head, f"gangs fit{same}{proof}", "More gangs", "more gangs"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.model.workload import RAIL, Workload
+from dra_lab.model.workload import Workload
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.gang_domains import NodePods
 from dra_lab.session.same_values import ValueRow, value_rows
 from dra_lab.widgets.messages import Row
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted
-from dra_lab.words.workload_words import same_words
+from dra_lab.words.workload_words import is_rail
 
 
 class RailRow(Row, frozen=True):
@@ -42,12 +42,12 @@ def rail_tables(answer: FleetAnswer, gang: Workload, nodes: Sequence[str]) -> li
     """Return the values that all pods of a gang use, beside the others that some nodes have."""
     tables = []
     for same in {one.attribute: one for one in answer.plan.same if one.workload == gang.name}.values():
+        noun = "Rails" if same.inferred or is_rail(same.attribute) else "Values"
         every = value_rows(answer, gang, same, nodes)
         rows = sorted(every, key=lambda row: not row.is_chosen)[:MOST_RAILS]
         tables.append(
             RailTable(
-                title=f"{same_words((RAIL,) if same.inferred else (same.attribute,)).capitalize()} of {gang.name}: "
-                f"{same.attribute}{' (inferred)' if same.inferred else ''}",
+                title=f"{noun} of {gang.name}: {printable(same.attribute)}{' (inferred)' if same.inferred else ''}",
                 rows=tuple(_rail_row(row) for row in every if row in rows),
                 note=f"{len(every) - MOST_RAILS:,} more are not shown." if len(every) > MOST_RAILS else "",
             )

@@ -103,10 +103,11 @@ def values_words(same: SameValues) -> str:
     return printable(f"{noun}{'s' if len(texts) > 1 else ''} {named}")
 
 
-def sharing_words(attributes: Sequence[str], which: str) -> str:
+def sharing_words(attributes: Sequence[str], which: str, *, short: bool = False) -> str:
     """Return that pods share values of attributes: `on the same rails`, `with the same values of ifName`."""
-    words = same_words(attributes)
-    return f"on {which} rails" if all(map(is_rail, attributes)) else f"with {which} values of {words}"
+    if all(map(is_rail, attributes)):
+        return f"on {which} rails"
+    return f"with {which} values" + ("" if short else f" of {same_words(attributes)}")
 
 
 def is_rail(attribute: str) -> bool:

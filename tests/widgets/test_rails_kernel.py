@@ -159,3 +159,12 @@ def test_values_that_are_no_rails_are_called_values(rails):
     assert view.fleet_answer["asked"].endswith("with the same values of numaNode (2 gpu + 2 nic).")
     assert view.fleet_answer["verdict"].endswith(f"with the value {same.values[0]}.")
     assert view.fleet_domains["title"].endswith("with these values of numaNode")
+
+
+def test_the_link_forgets_the_values_of_another_question(rails):
+    """After the attribute changed in Plan, no values are shown until the fleet is planned again."""
+    session, canvas, _ = rails
+    planned(session, canvas)
+    session.show_mode("plan")
+    say(canvas, type="set-gang", gang={"size": 3, **LEAF, "same": ["dra.net/numaNode"]})
+    assert "values" not in canvas.gang
