@@ -37,7 +37,7 @@ MOST_NODES = 30
 _BAR, _PAD, _EDGE = 24.0, 7.0, 6.0
 """The height of a bar, the distance of bars from each other, and of everything from the border."""
 
-_LABEL, _LANE, _LANES = 150.0, 24.0, 8
+_LABEL, _LANE, _LANES = 150.0, 28.0, 8
 """The widths of the longest name that is not cut and of a lane of arrows, and how many lanes there are."""
 
 _HEAD = 6.0
@@ -204,11 +204,11 @@ class _Drawn:
         noun = KIND_NAMES[self.kind] if amount == "1" else KINDS[self.kind]
         title(group, f"{share.pod or _WORDS[share.state]}: {amount} {noun}, {_WORDS[share.state]}")
         self._box(group, share.state, x, y, wide, prefix)
-        sign = 22.0 if share.step else 0.0
+        sign = 24.0 if share.step else 0.0
         name = share.pod.rpartition("/")[2] if share.pod else f"{amount} {_WORDS[share.state].partition(',')[0]}"
         words = _cut(f"✕ {name}" if share.state == "lost" else name, wide - sign - 8.0)
         if share.step:
-            at = x + 13.0 if words else x + wide / 2
+            at = x + 14.0 if words else x + wide / 2
             self._badge(group, str(share.step), at, y + _BAR / 2)
         if words:
             text(group, words, x + sign + (wide - sign) / 2, y + _BAR / 2)
@@ -221,8 +221,8 @@ class _Drawn:
             outline(group, "square", x + 1, y, max(2.0, wide - 2), _BAR, class_="dra-hw-pattern", fill=fill)
 
     def _badge(self, parent: Element, words: str, x: float, y: float) -> None:
-        wide = max(18.0, text_width(words, 11.0) + 10.0)
-        element(parent, "rect", x=x - wide / 2, y=y - 9.0, width=wide, height=18.0, rx=9.0, class_="dra-mv-badge")
+        wide = max(20.0, text_width(words, SIZE) + 8.0)
+        element(parent, "rect", x=x - wide / 2, y=y - 10.0, width=wide, height=20.0, rx=10.0, class_="dra-mv-badge")
         text(parent, words, x, y, "dra-mv-number")
 
     def _arrow(self, arrow: _Arrow) -> None:
@@ -245,11 +245,12 @@ class _Drawn:
         """Draw what the looks mean, as far as they occur, and return where that ends."""
         there = {share.state for row in self.rows for share in (*row.now, *row.then)}
         x, y = _EDGE, top
+        legend = element(self.root, "g", class_="dra-hw-legend", aria_hidden="true")
         for state in (one for one in _WORDS if one in there):
             wide = 36.0 + text_width(_WORDS[state], SIZE)
             if x + wide > self.width:
                 x, y = _EDGE, y + _BAR
-            group = element(self.root, "g", class_=f"dra-mv-{state}")
+            group = element(legend, "g", class_=f"dra-mv-{state}")
             outline(group, "square", x + 1, y + 6, 20.0, 13.0, class_="dra-hw-shape")
             if state in _PATTERNS:
                 fill = f"url(#mv-{prefix}-{_PATTERNS[state]})"

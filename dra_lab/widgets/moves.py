@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import traitlets
@@ -68,13 +69,21 @@ class MovesPane(Pane):
     moves_width = traitlets.Int(0).tag(sync=True)
 
     def _begin(self) -> None:
+        self._shown: tuple[object, ...] = ()
         self.when(self._show_moves, "plan", "copies", "cluster", "fleet", "mode")
         self.watch(self._show_moves, "moves_kind", "moves_width")
 
     def _show_moves(self) -> None:
+        session, view = self.session, self.view
         # while a question is answered the last moves stay, with the controls that a person is at
-        if not self.session.stale:
-            self.assign(moves=moves_row(self.session, self.view.moves_kind, self.view.moves_width))
+        if session.stale:
+            return
+        plans = (session.room, _placed(session), session.seeking_room)
+        about = (*plans, session.cluster, session.drawing.movable, view.moves_kind, view.moves_width)
+        # by identity: thousands of pods take tenths of a second, and several events come with each answer
+        if len(self._shown) != len(about) or not all(map(is_, about, self._shown)):
+            self._shown = about
+            self.assign(moves=moves_row(session, view.moves_kind, view.moves_width))
 
     @on
     def set_movable(self, namespaces: list[str], labels: str = "") -> None:

@@ -105,10 +105,13 @@ class InTab(Planner):
 
 
 MISFIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
+BUSY = """from dra_lab import read_sketch
+lab.session.load("sample:h100-busy")
+lab.sketch = read_sketch("sample:h100-busy/eight-pairs")"""
 KEPT = "lab.session.comparing.keep(lab.session.answer)"
 UNLINKED = "from msgspec.structs import replace\nlab.sketch = replace(lab.sketch, links=())"
-SCREENS = ("plan", "misfit", "empty", "goals", "fleet", "compare", "trace", "export")
-"""What the planner shows: Plan in four states, the other modes, the Export sheet."""
+SCREENS = ("plan", "misfit", "empty", "goals", "fleet", "moves", "compare", "trace", "export")
+"""What the planner shows: Plan in four states, Fleet with moves and without, the other modes, the Export sheet."""
 
 
 def show_screen(planner: InTab, name: str) -> str:
@@ -128,6 +131,10 @@ def show_screen(planner: InTab, name: str) -> str:
         planner.mode("Fleet")
         done = "not lab.fleet.stale and lab.fleet.answer.complete"
         until(lambda: lab.eval(done), "the fleet is planned")
+    elif name == "moves":
+        lab.run(BUSY)
+        planner.mode("Fleet")
+        root.locator(".dra-mv-arrow").wait_for()
     elif name == "compare":
         lab.run(KEPT)
         lab.run(UNLINKED)

@@ -15,7 +15,17 @@ from dra_lab.words.facts import GLOSSARY
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-FIGURES = {"plan": 4, "misfit": 1, "empty": 0, "goals": 4, "fleet": 10, "compare": 10, "trace": 3, "export": 2}
+FIGURES = {
+    "plan": 4,
+    "misfit": 1,
+    "empty": 0,
+    "goals": 4,
+    "fleet": 10,
+    "moves": 8,
+    "compare": 10,
+    "trace": 3,
+    "export": 2,
+}
 """The fewest figures that a screen has; an empty drawing has none."""
 SIZES = [(1280, 800), (1440, 900), (1920, 1080)]
 # What tells states apart without a hue: shapes, lines, patterns, letters, and grey in five steps, for each sign.
