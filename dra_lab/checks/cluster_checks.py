@@ -161,12 +161,15 @@ def check_identities(cluster: Cluster) -> Iterator[Finding]:
 def check_taints(cluster: Cluster) -> Iterator[Finding]:
     """Yield a count of devices for each taint that keeps claims away (KEP-5055)."""
     tainted: dict[str, list[str]] = defaultdict(list)
+    release = cluster.target_release()
     for slice_, device in _devices(cluster):
         for taint in device.taints:
             if taint.effect in ("NoSchedule", "NoExecute"):
                 tainted[str(taint)].append(str(DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)))
     for text, devices in sorted(tainted.items()):
         advice = f"A request needs a matching toleration to get {'it' if len(devices) == 1 else 'them'}."
+        if not release.enabled("DRADeviceTaints"):
+            advice = f"kube-scheduler ignores it here: a taint {release.needs('DRADeviceTaints')}."
         yield Finding("device-tainted", Severity.NOTE, text, f"{_count(devices)}: {_some(devices)}", advice)
 
 

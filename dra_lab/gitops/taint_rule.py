@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -20,6 +22,7 @@ from dra_lab.model.claims import DeviceRequest, DeviceRequestAllocationResult, D
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.device import DeviceTaint
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pod_reason import Explanation, RuleEffect, TaintedPod
 from dra_lab.model.release import CountedRules, KubernetesRelease
@@ -98,13 +101,16 @@ def rule_effect(cluster: Cluster, rule: DeviceTaintRule, release: KubernetesRele
     gates = [gate for gate in ("DRADeviceTaints", "DRADeviceTaintRules") if not release.enabled(gate)]
     if gates:
         return RuleEffect(rule, str(release), gate=",".join(gates))
-    tainting = _Tainting(rule, release)
-    tainted = [found for pod in running_pods(cluster) if (found := tainting.pod(pod)) is not None]
-    claims = [claim for claim in cluster.claims if any(tainting.selects(one.id) for one in _results(claim))]
+    tainting, (claims_by_pool, pods_by_pool) = _Tainting(rule, release), _in_use(cluster)
+    pods = {id(pod): pod for key in tainting.pools(pods_by_pool) for pod in pods_by_pool[key]}
+    tainted = [found for pod in pods.values() if (found := tainting.pod(pod)) is not None]
+    held = {id(claim): claim for key in tainting.pools(claims_by_pool) for claim in claims_by_pool[key]}
+    claims = [claim for claim in held.values() if any(tainting.selects(one.id) for one in _results(claim))]
+    published = (_published(cluster, key) for key in tainting.pools(cluster.slices_by_pool))
     return RuleEffect(
         rule,
         str(release),
-        sum(map(tainting.selects, _published(cluster))),
+        sum(map(tainting.selects, chain.from_iterable(published))),
         len({one.id for claim in claims for one in _results(claim) if tainting.selects(one.id)}),
         tuple(sorted(f"{claim.metadata.namespace or 'default'}/{claim.metadata.name}" for claim in claims)),
         tuple(sorted(tainted, key=lambda one: (not one.evicted, one.pod))),
@@ -116,12 +122,28 @@ def _results(claim: ResourceClaim) -> tuple[DeviceRequestAllocationResult, ...]:
     return claim.status.allocation.devices.results if claim.status.allocation else ()
 
 
-def _published(cluster: Cluster) -> Iterator[DeviceID]:
-    """Yield the devices of a cluster as their drivers publish them."""
-    for (driver, pool), slices in cluster.slices_by_pool.items():
-        for slice_ in newest(slices):
-            for device in slice_.spec.devices or ():
-                yield DeviceID(driver, pool, device.name)
+_Pool = tuple[str, str]
+"""Driver and name of a pool."""
+
+
+@once_per_snapshot
+def _in_use(cluster: Cluster) -> tuple[Mapping[_Pool, list[ResourceClaim]], Mapping[_Pool, list[RunningPod]]]:
+    """Return the claims and the running pods that have devices of each pool."""
+    claims, pods = defaultdict[_Pool, list[ResourceClaim]](list), defaultdict[_Pool, list[RunningPod]](list)
+    for claim in cluster.claims:
+        for key in {one.id[:2] for one in _results(claim)}:
+            claims[key].append(claim)
+    for pod in running_pods(cluster):
+        for key in {one.id[:2] for _, claim in pod.claims for one in _results(claim)}:
+            pods[key].append(pod)
+    return claims, pods
+
+
+def _published(cluster: Cluster, pool: _Pool) -> Iterator[DeviceID]:
+    """Yield the devices of a pool as its driver publishes them."""
+    for slice_ in newest(cluster.slices_by_pool[pool]):
+        for device in slice_.spec.devices or ():
+            yield DeviceID(*pool, device.name)
 
 
 @dataclass(frozen=True)
@@ -140,6 +162,15 @@ class _Tainting:
     def evicts(self) -> bool:
         """Say whether it can evict pods: the eviction controller selects no device without a selector (1.9.3)."""
         return self.taint.effect == "NoExecute" and self.rule.spec.device_selector is not None
+
+    def pools(self, known: Mapping[_Pool, object]) -> Iterable[_Pool]:
+        """Return the pools that may have devices which the rule selects."""
+        wanted = self.rule.spec.device_selector
+        if wanted is None:
+            return known
+        if wanted.driver is not None and wanted.pool is not None:
+            return {(wanted.driver, wanted.pool)} & known.keys()
+        return [key for key in known if wanted.driver in (None, key[0]) and wanted.pool in (None, key[1])]
 
     def selects(self, device: DeviceID) -> bool:
         """Say whether kube-scheduler sees the taint on a device."""

@@ -20,7 +20,7 @@ MINORS = tuple(dict.fromkeys(".".join(release.split(".")[:2]) for release in REL
 DEFAULT_RELEASE = "1.36.3"
 
 ALPHA = "1.38"
-"""The release that is not final: v1.38.0-alpha.2 is its newest version, and its row has the rules of what is merged."""
+"""The release that is not final: v1.38.0-alpha.2 is its newest version. Its row has the rules that it is to have."""
 
 NEWEST_FINAL = next(release for release in reversed(RELEASES) if release != ALPHA)
 

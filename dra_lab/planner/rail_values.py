@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -77,23 +77,33 @@ class Bound:
         """Return the groups that are bound, with the pods without which a replica does not start."""
         return {group.name: group.least for group in workload.pods if self.per_pod(group.name)}
 
-    def slack(self, workload: Workload, chosen: Values, domains: Iterable[Sequence[str]]) -> float:
+    def alike(self, nodes: Iterable[str]) -> Counter[str]:
+        """Return one node of those that have the same numbers of free devices, with their number."""
+        first: dict[Hashable, str] = {}
+        found = Counter[str]()
+        for node in nodes:
+            rows = self.free.get(node, {})
+            key = tuple(frozenset(row.items()) for row in (self.by_value.get(node, Counter()), *rows.values()))
+            found[first.setdefault((*rows, *key), node)] += 1
+        return found
+
+    def slack(self, workload: Workload, chosen: Values, domains: Iterable[Mapping[str, int]]) -> float:
         """Return how many times the pods of a replica have devices of exactly these values, in the best domain.
 
-        It is counted from above: below 1 no domain has enough.
+        A domain is its nodes as `alike` returns them. It is counted from above: below 1 no domain has enough.
         """
         groups = self.groups(workload)
         best = 0.0
         for nodes in domains:
             pods, each = 0, Counter[str]()
-            for node in nodes:
+            for node, times in nodes.items():
                 have = self.by_value.get(node, Counter())
                 most = min(have[value] for value in chosen)
                 if not most:
                     continue
-                pods += most
+                pods += times * most
                 for group in groups:
-                    each[group] += min(most, self._pods(node, group, chosen))
+                    each[group] += times * min(most, self._pods(node, group, chosen))
             ratios = [each[group] / least for group, least in groups.items() if least]
             best = max(best, min([pods / max(1, sum(groups.values())), *ratios]))
         return best
@@ -290,12 +300,12 @@ def sets_of(workload: Workload, bound: Bound, domains: Sequence[Sequence[str]]) 
     values = sorted({value for row in bound.by_value.values() for value in row}) or sorted({*bound.values_of.values()})
     rows: list[tuple[float, int, Values]] = []
     closest: tuple[float, Values] = (-1.0, (values[0],))
-    complete = bound.whole
+    complete, alike = bound.whole, [*map(bound.alike, domains)]
     for number, chosen in enumerate(_combinations(values, most)):
         if number == MOST_SETS:
             complete = False
             break
-        slack = bound.slack(workload, chosen, domains)
+        slack = bound.slack(workload, chosen, alike)
         closest = max(closest, (slack, chosen), key=lambda row: row[0])
         if slack >= 1:
             rows.append((-slack, len(chosen), chosen))

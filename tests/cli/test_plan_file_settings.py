@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from dra_lab import Session, load_cluster
+from dra_lab import Movable, Session, load_cluster
 from dra_lab.cli import main
 from dra_lab.errors import DraLabError
 from dra_lab.manifests.plan_files import encode_drawing
@@ -189,3 +189,14 @@ def test_the_rails_of_a_gang_in_a_plan_file_are_those_of_the_option(tmp_path, ca
     assert {row["attribute"] for row in of_file} == {"dra.net/pciAddress"}
     first = answer(capsys, "sample:h100-pod", "--claim", str(path), "--same", "dra.net/ifName")["same"]
     assert {row["attribute"] for row in first} == {"dra.net/ifName"}
+
+
+def test_the_pods_that_may_move_in_a_plan_file_are_those_of_the_options(tmp_path, capsys):
+    """Pods of one namespace make no room; an option comes first."""
+    path = tmp_path / "room.dralab.yaml"
+    sketch = read_sketch("sample:h100-busy/eight-pairs")
+    path.write_text(encode_drawing(Drawing(sketch=sketch, movable=Movable(namespaces=("batch",)))))
+    asked = ("sample:h100-busy", "--claim", str(path), "--make-room")
+    assert "moves" not in answer(capsys, *asked)
+    both = ("--movable-namespace", "batch", "--movable-namespace", "serving")
+    assert len(answer(capsys, *asked, *both)["moves"]) == 2

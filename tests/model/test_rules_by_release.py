@@ -121,6 +121,17 @@ def test_a_pool_whose_slices_contradict_each_other_is_reported_with_the_reason(t
     assert "resourceSliceCount" in now
 
 
+@pytest.mark.parametrize("field", ["matchAttribute", "distinctAttribute"])
+def test_a_constraint_on_a_name_with_two_slashes_is_refused_from_1_38(tmp_path, capsys, field):
+    """To 1.37 the API server stores it, although no device can have the attribute."""
+    claim = changed(ONE, ("spec.devices.constraints", [{field: "a/b/c"}]))
+    refused = []
+    for release in ("1.37", "1.38"):
+        status(tmp_path, release, "check", [a_slice("s", FREE)], claim)
+        refused.append("[dra-lab help api-refused]" in capsys.readouterr().out)
+    assert refused == [False, True]
+
+
 def test_stored_names_with_two_slashes_are_tolerated(tmp_path):
     """1.38 refuses them in new slices, and kube-scheduler still allocates devices of old ones."""
     old = a_slice("s", {"name": "d", "attributes": {"a/b/c": {"int": 1}}})

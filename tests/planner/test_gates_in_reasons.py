@@ -8,9 +8,9 @@ import pytest
 from sharing_nodes import amounts, ask, counted, node, part, planned
 from small_nodes import a_slice, device
 
-from dra_lab import Cluster, KubernetesRelease
+from dra_lab import Cluster, KubernetesRelease, check_cluster
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
-from dra_lab.model.device import DeviceCapacity
+from dra_lab.model.device import DeviceCapacity, DeviceTaint
 
 GPU = "gpu.nvidia.com"
 R134 = KubernetesRelease("1.34")
@@ -67,3 +67,12 @@ def test_the_reason_names_the_gate_and_turning_it_on_helps(name):
     assert f"{case.subject} needs the feature gate {case.gate}, which is off in 1.34".lower() in reason.message.lower()
     assert f"--feature-gates {case.gate}=true" in reason.advice
     assert planned(case.on, *case.requests, release=KubernetesRelease("1.34", {case.gate: True})).fits
+
+
+@pytest.mark.parametrize(("server", "ignored"), [("v1.34.1", True), ("v1.36.3", False)])
+def test_a_taint_that_a_gate_ignores_is_reported_as_ignored(server, ignored):
+    """Without DRADeviceTaints no toleration is needed."""
+    tainted = node(a_slice(GPU, device("g", taints=(DeviceTaint(key="k", effect="NoSchedule"),))))
+    found = check_cluster(tainted.with_objects(server_version=server))
+    [advice] = [one.advice for one in found if one.rule == "device-tainted"]
+    assert ("DRADeviceTaints, which is off in 1.34" in advice) == ignored

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, combinations, islice, product
@@ -13,21 +13,19 @@ from msgspec.structs import replace as changed
 
 from dra_lab.findings import sentence_case
 from dra_lab.index.in_use import counted_pools
-from dra_lab.index.pools import Tie, devices_on
-from dra_lab.model.names import DeviceID, part_of
+from dra_lab.index.pools import Tie
+from dra_lab.model.names import part_of
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.device_tests import Stage, hiding_gate
+from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, refusing_gate
 from dra_lab.planner.node.link_rows import LINK_ROWS
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.scan import Scan
+from dra_lab.planner.why.gates import why_capacity, why_gate, why_not_shared
 from dra_lab.sketch.links import LEVEL_WORDS, link_words, listed
-
-PARTITIONS = "DRAPartitionableDevices"
-"""The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""
 
 _ADVICE = {
     "class": "Choose another device class",
@@ -172,7 +170,8 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
         have = part.passing(stage)
         if have < needed:
             rule = "count" if stage is Stage.CLASS and have else stage.test
-            more, advice = _why_capacity(case, part) if stage is Stage.CAPACITY else _why_gate(case, part)
+            why = why_capacity if stage is Stage.CAPACITY else why_gate
+            more, advice = why(case.scan, case.eligible, part)
             # a gate is the matter of a release, not of a node
             hidden = bool(more) and stage is not Stage.CAPACITY
             rule, text = "count" if hidden else rule, _chain(case, part, stage) + more
@@ -181,49 +180,6 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
     if able < needed or index in case.problem.impossible:
         return _placeless(case, index, able)
     return None
-
-
-def _why_capacity(case: NodeCase, part: AskEligibility) -> tuple[str, str]:
-    """Return that no device publishes a capacity that is requested, or that a gate hides partitions; with advice."""
-    seen, release = case.eligible.seen, case.scan.release
-    free = [device for device, stage in part.stages.items() if stage >= Stage.CAPACITY]
-    published = sorted({key for device in free for key in seen[device].capacity})
-    known = {*published}
-    if case.scan.rules.gates.from_1_38:
-        known |= {f"{d.driver}/{key}" for d in free for key in seen[d].capacity if "/" not in key}
-        known |= {key.removeprefix(f"{d.driver}/") for d in free for key in seen[d].capacity}
-    if absent := [key for key in part.ask.capacity if key not in known]:
-        advice = f"Ask for a capacity that they publish ({', '.join(published) or 'none'}), or for none."
-        return f": none of them publishes {', '.join(absent)}", advice
-    hidden = sum(bool(seen[device].consumes_counters) for device in free if part.stages[device] is Stage.CAPACITY)
-    if not hidden or case.scan.rules.gates.partitionable_devices:
-        return "", ""
-    return f": {hidden} of them are partitions, and a partition {release.needs(PARTITIONS)}", release.turn_on(
-        PARTITIONS
-    )
-
-
-def _why_gate(case: NodeCase, part: AskEligibility) -> tuple[str, str]:
-    """Return that a gate that is off keeps devices from a request that match it, with advice; empty texts if none."""
-    rules, release = case.scan.rules, case.scan.release
-    hidden = Counter(
-        gate
-        for item in devices_on(case.eligible.pools)
-        if (gate := hiding_gate(rules.gates, item.device))
-        and rules.matching.matcher(part.ask, item.driver)(item.device).stage == "match"
-    )
-    for gate, number in hidden.items():
-        return f"; using {devices(number)} more {release.needs(gate)}", release.turn_on(gate)
-    used = [device for device, stage in part.stages.items() if stage is Stage.IN_USE]
-    return _why_not_shared(case, used)
-
-
-def _why_not_shared(case: NodeCase, used: Iterable[DeviceID]) -> tuple[str, str]:
-    """Return that devices could be shared if the gate were on, with advice; empty texts if they could not."""
-    release, gate = case.scan.release, "DRAConsumableCapacity"
-    if release.enabled(gate) or not any(case.eligible.seen[one].allow_multiple_allocations for one in used):
-        return "", ""
-    return f"; sharing a device {release.needs(gate)}", release.turn_on(gate)
 
 
 def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
@@ -340,7 +296,9 @@ def _together(case: NodeCase) -> Shortfall:
         chosen, need, have = rivals
         named = ", ".join(names[at] for at in chosen)
         text = f"the requests {named} can be served one by one, but they compete for the same {devices(have)}"
-        more, advice = _why_not_shared(case, chain.from_iterable(part.devices for part in case.eligible.asks))
+        more, advice = why_not_shared(
+            case.scan, case.eligible, chain.from_iterable(part.devices for part in case.eligible.asks)
+        )
         return case.shortfall("count", named, text + more, need, have, advice=advice)
     positions = list(range(len(names)))
     for position in reversed(positions):
