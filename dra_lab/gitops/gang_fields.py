@@ -124,7 +124,8 @@ def _group(document: Document, pod: PodTemplate, copies: int, findings: list[Fin
     steps = [step for step in pod.path.split(".") if step not in ("spec", "template")]
     own = steps[-1].removesuffix("Template").lower() if steps else "pods"
     name = str(fields.get("name") or "") or ("leader" if leader else own)
-    return WrittenGroup(pod, name, count, min(least, count), constraint, leader)
+    with_workers = leader or (count == 1 and bool(constraint.shared))  # Kueue's podset-group-name
+    return WrittenGroup(pod, name, count, min(least, count), constraint, with_workers)
 
 
 def _of_annotations(texts: Mapping[str, Any]) -> LevelConstraint:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -44,9 +43,6 @@ from dra_lab.sketch.read_back import sketch_of
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.facts import counted
 
-MOST_PLANNED = 64
-"""Kinds of running pods and of claims whose next start is planned."""
-
 HARDWARE, RULES, SELECTORS = "pools and slices", "taint rules", "selectors"
 ALLOCATED, PENDING, STARTS = "allocated claims", "pending pods", "the next start of claims and running pods"
 FILES = "manifests"
@@ -78,6 +74,7 @@ class Answer:
 
 
 Found = Iterator[tuple[Key, Answer]]
+_UNDECIDED = Answer("not decided", works=None, ended=True)
 
 
 @dataclass(frozen=True)
@@ -209,7 +206,7 @@ class ReleaseAnswers:
 
     def _selected(self, ask: Ask) -> Answer:
         if not self._left:
-            return Answer("not decided", works=None, ended=True)
+            return _UNDECIDED
         found = candidates(self.cluster, ask, self.release)
         words = f"matches {counted(len(found.devices), 'device')}"
         if found.failed:
@@ -246,9 +243,11 @@ class ReleaseAnswers:
         used = {msgspec.json.encode(claim.spec) for pod in running for _, claim in pod.claims}
         questions = [*self._of_running(running, idle, held), *self._of_claims(used, held)]
         fit = WorkloadFit(idle, self.release, self.deadline)
-        for question in questions[:MOST_PLANNED]:
+        for question in questions:
             key = ("pod" if question.spec else "claim", question.subject)
-            if self._is_wanted(STARTS, *key):
+            if not self._left:
+                yield key, _UNDECIDED
+            elif self._is_wanted(STARTS, *key):
                 (reviewed,), findings = fit.answers([question])
                 yield key, replace(self._fit(reviewed, findings), origin=None)
 
@@ -260,7 +259,7 @@ class ReleaseAnswers:
             spec = {key: part for key, part in pod.spec.items() if key not in ("nodeName", "volumes")}
             claims = [claim.spec for _, claim in one.claims]
             kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(replace(pod, spec=spec))
-        for pods in islice(kinds.values(), MOST_PLANNED):
+        for pods in kinds.values():
             subject = some([f"{namespace_of(pod)}/{pod.document.name}" for pod in pods])
             for question in questions_of(pods[:1], {}, idle, self.release, [], held):
                 yield replace(question, subject=subject)
@@ -272,7 +271,7 @@ class ReleaseAnswers:
         named += [(f"template {space}/{name}", one.spec.spec) for (space, name), one in held.templates.items()]
         for name, spec in named:
             kinds.setdefault(msgspec.json.encode(spec), (spec, []))[1].append(name)
-        for encoded, (spec, names) in islice(kinds.items(), MOST_PLANNED):
+        for encoded, (spec, names) in kinds.items():
             if spec.devices.requests and encoded not in used:
                 with suppress(DraLabError):  # it cannot be planned in any release
                     yield Question(some(names), Origin(), {"claim": sketch_of(spec, "claim")})

@@ -115,6 +115,19 @@ def test_groups_of_a_leaderworkerset_are_gangs(read):
     assert [group.leader for group in found.gang.pods] == [True, False]
 
 
+def test_a_group_of_pod_sets_has_a_leader_with_workers_in_slices(read):
+    """The pod set of one pod leads; from Kueue 0.20 on its workers may have slices."""
+    both = {"required_topology": BLOCK, "group_name": "g"}
+    workers = template(**both, slice_required_topology=RACK, slice_size="4")
+    jobs = ", ".join(
+        f"{{name: {name}, template: {{spec: {{parallelism: {n}, template: {pods}}}}}}}"
+        for name, n, pods in (("driver", 1, template(**both)), ("work", 8, workers))
+    )
+    [found] = read(f"{head('jobset.x-k8s.io/v1alpha2', 'JobSet')}spec: {{replicatedJobs: [{jobs}]}}")
+    assert (found.gang.level, [group.leader for group in found.gang.pods]) == (BLOCK, [True, False])
+    assert [group.slices for group in found.gang.pods] == [(), ((4, RACK),)]
+
+
 @pytest.mark.parametrize(
     ("size", "kind", "slices", "rules"),
     [(5, "LeaderExcluded", ((2, RACK),), ["gang-exclusive"]), (4, "LeaderWorker", (), ["gang-subgroup-level"])],
