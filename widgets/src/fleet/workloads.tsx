@@ -115,6 +115,7 @@ function Gang({ workload }: { workload: WorkloadRow }) {
       )}
       {stops.length > 0 && (
         <Table
+          className="is-words"
           caption="What stops it in Kueue"
           rows={stops.map((row) => ({
             key: row.question,
