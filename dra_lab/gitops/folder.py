@@ -32,7 +32,7 @@ from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import has_lists
-from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -232,7 +232,7 @@ def _read(file: Path) -> str:
         raise ManifestError(error.message) from None
 
 
-K = TypeVar("K", DeviceClass, ResourceSlice, TopologyObject)
+K = TypeVar("K", DeviceClass, DeviceTaintRule, ResourceSlice, TopologyObject)
 
 
 def with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
@@ -247,6 +247,11 @@ def with_topologies(cluster: Cluster, manifests: Manifests) -> Cluster:
     names = {(one.resource, one.name) for one in given}
     kept = tuple(one for one in cluster.topologies if (one.resource, one.name) not in names)
     return replace(cluster, topologies=(*kept, *given)) if given else cluster
+
+
+def written_rules(manifests: Manifests) -> Iterator[DeviceTaintRule]:
+    """Yield the DeviceTaintRules among the manifests."""
+    return _given(manifests, DeviceTaintRule)
 
 
 def shows_lists(manifests: Manifests) -> bool:

@@ -18,7 +18,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.compare import fit_words, states
-from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.folder import Manifests, written_rules
 from dra_lab.gitops.object_pods import PodTemplate, namespace_of
 from dra_lab.gitops.pending import explain, template_of
 from dra_lab.gitops.questions import Question, questions_of
@@ -172,7 +172,8 @@ class ReleaseAnswers:
     # ---------------------------------------------------------------- taint rules and selectors
 
     def _taint_rules(self) -> Found:
-        for rule in self.cluster.taint_rules:
+        written = {rule.metadata.name: rule for rule in written_rules(self.manifests)}
+        for rule in ({rule.metadata.name: rule for rule in self.cluster.taint_rules} | written).values():
             effect = rule_effect(self.cluster, rule, self.release)
             evicted = tuple(pod.pod for pod in effect.pods if pod.evicted)
             words = f"taints {counted(effect.devices, 'device')}, evicts {counted(len(evicted), 'pod')}"

@@ -20,7 +20,7 @@ from dra_lab.model.release import GATES, RELEASES, SILENT, KubernetesRelease, ca
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.words.rule_catalogue import rule_catalogue
 
-_LEAST_SECONDS = 10.0
+_LEAST_SECONDS = 30.0
 """Seconds for finding since when answers change, if comparing them took less than twice that."""
 
 _NO_FINDING, _NOT_CHECKED = Answer("no finding"), Answer("not checked", works=None)
@@ -257,7 +257,7 @@ def _counts(cluster: Cluster, answers: Mapping[Key, Answer], manifests: Manifest
     """Yield how many things of each kind were compared."""
     yield "pool", len(cluster.slices_by_pool)
     yield "slice", len(cluster.slices)
-    yield "taint rule", len(cluster.taint_rules)
+    yield "taint rule", sum(key[0] == RULES for key in answers)
     yield "selector", sum(key[0] == SELECTORS for key in answers)
     yield "claim", len(cluster.claims)
     yield "pod", len(cluster.pods)

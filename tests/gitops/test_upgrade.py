@@ -124,6 +124,14 @@ def test_a_rule_without_a_selector_ends_with_1_37_1(busy):
     assert upgrade.outcome == "fits"
 
 
+def test_a_rule_among_the_manifests_changes_too(busy, tmp_path):
+    """It is not in the cluster, so that no claim or pod changes with it."""
+    path = tmp_path / "rule.yaml"
+    path.write_text(yaml.safe_dump(rule(None)))
+    upgrade = check(busy(), [path], release="1.37.0", upgrade="1.37.1")
+    assert rows(upgrade) == [("changes", "taint rule", "fault")]
+
+
 def test_a_pending_pod_that_would_find_no_device_any_more_stops(busy):
     """The rule taints the only free devices."""
     upgrade = check(busy(rule({"pool": "b1"}, "NoSchedule")), release="1.36", upgrade="1.37")
