@@ -18,7 +18,21 @@ def opened(session):
     view = PlanView(session)
     say(view, type="show-export")
     assert session.exporting.wait(120)
+    session.events.emit("export")
     return session, view
+
+
+def shown(session, view, **message) -> dict:
+    """Return what the sheet shows once its files are made, after a message if one is given.
+
+    Without the loop of a kernel, this thread may have shown what was true before the files were made.
+    """
+    if message:
+        say(view, **message)
+    assert session.fleet.wait(60)
+    assert session.exporting.wait(60)
+    session.events.emit("export")
+    return view.export
 
 
 @pytest.fixture
@@ -85,8 +99,7 @@ def test_the_sheet_says_both_outcomes_and_pins_where_they_differ(sheet):
 
 def test_nothing_worse_is_written_unless_it_is_accepted(sheet, tmp_path):
     session, view = sheet
-    say(view, type="choose-export", pin=False)
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", pin=False)
     say(view, type="write-export")
     assert "nothing is written. kube-scheduler allocates 4 of 6 pairs" in view.problem
     assert not (tmp_path / "out").exists()
@@ -98,8 +111,7 @@ def test_nothing_worse_is_written_unless_it_is_accepted(sheet, tmp_path):
 def test_a_workload_is_planned_with_its_own_replicas(sheet, tmp_path):
     session, view = sheet
     (tmp_path / "work.yaml").write_text(DEPLOYMENT)
-    say(view, type="choose-export", workload=str(tmp_path / "work.yaml"))
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", workload=str(tmp_path / "work.yaml"))
     assert "2 replicas" in view.export["plain"]["sentence"]
     assert "work.yaml" in [file["name"] for file in view.export["files"]]
     assert [row["path"] for row in view.export["templates"]] == ["spec.template"]
@@ -110,11 +122,9 @@ def test_the_container_and_the_way_of_changing_a_workload_are_chosen(sheet, tmp_
     file = tmp_path / "train.yaml"
     two = "[{name: main, image: example/train:1}, {name: side, image: example/side:1}]"
     file.write_text(DEPLOYMENT.replace("[{name: main, image: example/train:1}]", two))
-    say(view, type="choose-export", workload=str(file))
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", workload=str(file))
     assert view.export["containers"] == ["main", "side"]
-    say(view, type="choose-export", container="side", patch=True)
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", container="side", patch=True)
     patch = next(one for one in view.export["files"] if "Component" in "".join(one["lines"]))
     assert any("name: side" in line for one in view.export["files"] for line in one["lines"])
     assert patch["state"] == "new"
@@ -122,8 +132,7 @@ def test_the_container_and_the_way_of_changing_a_workload_are_chosen(sheet, tmp_
 
 def test_a_workload_that_is_not_there_is_a_problem_of_the_sheet(sheet):
     session, view = sheet
-    say(view, type="choose-export", workload="nowhere.yaml")
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", workload="nowhere.yaml")
     assert "nowhere.yaml" in view.export["problem"]
     assert "files" not in view.export
 
@@ -174,19 +183,8 @@ def test_pods_without_a_place_stand_beside_the_simulation(fleet_sheet):
 
 def test_a_claim_that_all_pods_share_is_refused(fleet_sheet):
     session, view = fleet_sheet
-    say(view, type="choose-export", kind="claim")
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", kind="claim")
     assert "replicas would share the devices of one ResourceClaim" in view.export["problem"]
-
-
-def shown(session, view, **message) -> dict:
-    """Return what the sheet shows once its files are made, after a message if one is given."""
-    if message:
-        say(view, **message)
-    assert session.fleet.wait(60)
-    assert session.exporting.wait(60)
-    session.events.emit("export")
-    return view.export
 
 
 SAMPLE, POD = "sample:h100-pod", "eight-pairs"
