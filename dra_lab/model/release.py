@@ -30,6 +30,13 @@ def shown_release(release: str) -> str:
     return f"{release} (alpha)" if release == ALPHA else release
 
 
+def shown_since(release: str) -> str:
+    """Return the first release of a rule as people read it: a minor release begins with its first row of RELEASES."""
+    minor = ".".join(release.split(".")[:2])
+    first = next((one for one in RELEASES if f"{one}.".startswith(f"{minor}.")), "")
+    return shown_release(minor if release == first else release)
+
+
 SHOWN_RELEASES = tuple((release, shown_release(release)) for release in RELEASES)
 """The releases and their names in menus."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.release import shown_release
+from dra_lab.model.release import shown_release, shown_since
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import Column, Detail, Item, Lines, Part, Sentence, Table, Words
@@ -86,7 +86,7 @@ def _item(change: ChangedAnswer) -> Item:
 
 def rule_words(change: ChangedAnswer) -> str:
     """Return the rule of a change with the place where it is documented, and the release from which it holds."""
-    source, since = change.source.replace("`", ""), f", from {_shown(change.since)}" if change.since else ""
+    source, since = change.source.replace("`", ""), f", from {shown_since(change.since)}" if change.since else ""
     named = ", ".join((*filter(None, [change.rule]), *(f"feature gate {gate}" for gate in change.gates)))
     return f"{named} ({source}){since}" if named else f"{source}{since}"
 
