@@ -1,4 +1,4 @@
-"""What an export says about kube-scheduler: before it is written, in every form of a claim, and again by `check`."""
+"""Exports and kube-scheduler: the sentence before anything is written, in every form of a claim, and for `check`."""
 
 from __future__ import annotations
 
