@@ -21,7 +21,6 @@ def one(tmp_path, capsys):
 
 
 def test_folders_of_exports_differ_by_their_manifests(tmp_path, capsys):
-    """The same plan, with pins and without: the claims differ."""
     for option in ("--pin", "--allow-worse"):
         assert main(["export", *EKS, "--dir", str(tmp_path / option[2:]), option]) == 0
     capsys.readouterr()
@@ -43,7 +42,6 @@ def test_a_plan_file_is_planned_on_its_cluster(one, tmp_path, capsys):
 
 @pytest.mark.parametrize("text", ["", "[1]", "{}", '{"kind": "Plan"}', '{"kind": "FleetPlan"}', "no json"])
 def test_what_is_no_plan_cannot_be_compared(one, tmp_path, text, capsys):
-    """Status 2 and one line that names the file."""
     (tmp_path / "bad.json").write_text(text)
     assert main(["diff", str(one), str(tmp_path / "bad.json")]) == 2
     assert "bad.json" in capsys.readouterr().err
@@ -65,7 +63,6 @@ def gangs(path, size: int, level: str, capsys) -> str:
 
 
 def test_other_devices_of_the_same_nodes_are_a_difference(tmp_path, capsys):
-    """The words of the row are the same, and the devices are not."""
     gangs(tmp_path / "a.json", 2, "leaf switch", capsys)
     plan = json.loads((tmp_path / "a.json").read_text())
     pod = plan["pods"]["pages"][0][0]
@@ -88,7 +85,6 @@ workloads:
 
 
 def test_plan_files_with_gangs_are_planned_and_compared(tmp_path, capsys):
-    """Each of several gangs has its domain and its pods, and goals that are not proven are counted."""
     files = [tmp_path / "a.dralab.yaml", tmp_path / "b.dralab.yaml"]
     for file, size in zip(files, ("3", "2"), strict=True):
         file.write_text(FILE.replace("size: 3", f"size: {size}"))
@@ -99,7 +95,6 @@ def test_plan_files_with_gangs_are_planned_and_compared(tmp_path, capsys):
 
 
 def test_gangs_that_may_still_fit_are_a_range(tmp_path, capsys):
-    """A plan that ended before its proof has the most that may be placed."""
     gangs(tmp_path / "a.json", 2, "leaf switch", capsys)
     plan = json.loads((tmp_path / "a.json").read_text())
     plan["workloads"][0]["replicas"] = 3

@@ -99,7 +99,6 @@ def repository(tmp_path_factory):
 
 @pytest.fixture
 def folder(repository, tmp_path, monkeypatch, capsys):
-    """A copy of the repository, in which a test may write; it is the working directory."""
     shutil.copytree(repository, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -109,7 +108,6 @@ def folder(repository, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_three_examples(command, capsys):
-    """They are the end of its help, each in a line of its own."""
     with pytest.raises(SystemExit):
         main([command, "--help"])
     text = capsys.readouterr().out
@@ -119,7 +117,6 @@ def test_every_command_has_three_examples(command, capsys):
 
 @pytest.mark.parametrize("example", [example for examples in EXAMPLES.values() for example in examples])
 def test_an_example_runs(example, folder, capsys):
-    """It ends with status 0, also where it writes to a file."""
     words, _, file = example.partition(" > ")
     if not file:
         assert main(shlex.split(words)[1:]) == 0, capsys.readouterr()
@@ -129,3 +126,24 @@ def test_an_example_runs(example, folder, capsys):
     with path.open("w") as out, redirect_stdout(out):
         status = main(shlex.split(words)[1:])
     assert (status, path.stat().st_size > 0) == (0, True), capsys.readouterr()
+
+
+def test_help_clusters_names_every_form_of_a_cluster(capsys):
+    status, text = main(["help", "clusters"]), capsys.readouterr().out
+    forms = (
+        "sample:NAME",
+        "context:NAME",
+        "FOLDER",
+        "  - ",
+        "--topology FILE --nodes 8 --driver D",
+        "-A -o json",
+    )
+    assert (status, [form for form in forms if form not in text]) == (0, [])
+
+
+@pytest.mark.parametrize("command", ["plan", "draw", "export", "check", "capture", "migrate"])
+def test_the_help_of_a_command_points_to_the_topic(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert ("dra-lab help clusters" in text, "lstopo" in text) == (True, False)

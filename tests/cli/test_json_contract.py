@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
@@ -23,7 +26,6 @@ spec:
   containers:
   - {name: train, image: train, resources: {limits: {LIMIT: 1}}}
 """
-
 COMMANDS = {
     "plan": (["plan", EKS, "--claim", PAIRS], "Plan", {"node", "devices"}),
     "misfit": (["plan", EKS, "--claim", f"{EKS}/five-pairs"], "Plan", {"node", "devices"}),
@@ -52,31 +54,68 @@ COMMANDS = {
 STATUS = {"fits": 0, "does-not-fit": 1, "not-checked": 2, "stopped": 2}
 
 
+def write_files(folder):
+    (folder / "pod.yaml").write_text(POD.replace("LIMIT", "nvidia.com/gpu"))
+    (folder / "other.yaml").write_text(POD.replace("LIMIT", "example.com/npu"))
+    (folder / "topo.txt").write_text(TOPO)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder with the files that the commands name."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "pod.yaml").write_text(POD.replace("LIMIT", "nvidia.com/gpu"))
-    (tmp_path / "other.yaml").write_text(POD.replace("LIMIT", "example.com/npu"))
-    (tmp_path / "topo.txt").write_text(TOPO)
+    write_files(tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
-def test_json_has_the_fields_of_its_kind(words, kind, own, folder, capsys):
+class Answer(NamedTuple):
+    """What a command with `-o json` gave: its name, exit status, JSON and standard error."""
+
+    name: str
+    status: int
+    value: dict[str, Any]
+    err: str
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def answer(request, tmp_path_factory):
+    folder, out, err = tmp_path_factory.mktemp("contract"), io.StringIO(), io.StringIO()
+    write_files(folder)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(folder)
+        status = main([*COMMANDS[request.param][0], "-o", "json"])
+    return Answer(request.param, status, json.loads(out.getvalue()), err.getvalue())
+
+
+def test_json_has_the_fields_of_its_kind(answer):
     """The first fields are the same in every answer, in this order."""
-    main([*words, "-o", "json"])
-    value = json.loads(capsys.readouterr().out)
-    names = [name for name in value if name not in ("sentence", "summary")]
-    assert (names[:5], value["kind"]) == (["apiVersion", "kind", "outcome", "goals", "findings"], kind)
-    assert own - value.keys() == set()
+    _, kind, own = COMMANDS[answer.name]
+    names = [name for name in answer.value if name not in ("sentence", "summary")]
+    assert (names[:5], answer.value["kind"]) == (["apiVersion", "kind", "outcome", "goals", "findings"], kind)
+    assert own - answer.value.keys() == set()
 
 
-@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command[1] == "Plan"])
-def test_a_plan_has_the_fields_of_its_schema(name, folder, capsys):
-    """The schema is what programs are written for: no field is missing, and none is new."""
-    main([*COMMANDS[name][0], "-o", "json"])
-    jsonschema.validate(json.loads(capsys.readouterr().out), json.loads(SCHEMA.read_text()))
+def test_a_plan_has_the_fields_of_its_schema(answer):
+    if answer.value["kind"] == "Plan":
+        jsonschema.validate(answer.value, json.loads(SCHEMA.read_text()))
+
+
+def test_the_exit_status_is_that_of_the_outcome(answer):
+    """0 fits or is valid, 1 does not, 2 is not decided or not checked."""
+    assert answer.status == STATUS[answer.value["outcome"]]
+
+
+def test_goals_and_findings_have_the_fields_of_the_contract(answer):
+    goal = {"goal", "value", "bound", "proven"}
+    finding = {"rule", "severity", "subject", "message", "advice", "origin"}
+    assert [one for one in answer.value["goals"] if goal - one.keys()] == []
+    assert [one for one in answer.value["findings"] if finding - one.keys()] == []
+
+
+def test_the_findings_of_json_are_those_of_standard_error(answer):
+    """JSON leaves out nothing that a person is told."""
+    messages = [finding["message"] for finding in answer.value["findings"]]
+    lines = [line for line in answer.err.splitlines() if line.startswith(("note: ", "warning: ", "error: "))]
+    assert [line for line in lines if not any(message in line for message in messages)] == []
 
 
 @pytest.mark.parametrize("more", [["--replicas", "1"], ["--gang", "1", "--level", "host"]], ids=["fleet", "gang"])
@@ -89,37 +128,8 @@ def test_one_pod_has_one_answer(more, folder, capsys):
         assert capsys.readouterr() == alone
 
 
-@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
-def test_the_exit_status_is_that_of_the_outcome(words, kind, own, folder, capsys):
-    """0 fits or is valid, 1 does not, 2 is not decided or not checked."""
-    status = main([*words, "-o", "json"])
-    assert status == STATUS[json.loads(capsys.readouterr().out)["outcome"]]
-
-
-@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
-def test_goals_and_findings_have_the_fields_of_the_contract(words, kind, own, folder, capsys):
-    """Programs read a goal and a finding of every command in the same way."""
-    main([*words, "-o", "json"])
-    value = json.loads(capsys.readouterr().out)
-    goal = {"goal", "value", "bound", "proven"}
-    finding = {"rule", "severity", "subject", "message", "advice", "origin"}
-    assert [one for one in value["goals"] if goal - one.keys()] == []
-    assert [one for one in value["findings"] if finding - one.keys()] == []
-
-
-@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
-def test_the_findings_of_json_are_those_of_standard_error(words, kind, own, folder, capsys):
-    """JSON leaves out nothing that a person is told."""
-    main([*words, "-o", "json"])
-    output = capsys.readouterr()
-    messages = [finding["message"] for finding in json.loads(output.out)["findings"]]
-    lines = [line for line in output.err.splitlines() if line.startswith(("note: ", "warning: ", "error: "))]
-    assert [line for line in lines if not any(message in line for message in messages)] == []
-
-
 @pytest.mark.parametrize("option", ["--format", "--output", "--quiet", "--verbose", "--namespace"])
 def test_former_spellings_are_refused(option, capsys):
-    """An option has one spelling and no alias."""
     with pytest.raises(SystemExit) as ended:
         main(["plan", EKS, "--claim", PAIRS, option, "json"])
     assert (ended.value.code, f"unknown option '{option}'" in capsys.readouterr().err) == (2, True)
@@ -139,7 +149,6 @@ def test_yaml_on_standard_output_is_what_a_folder_would_hold(command, folder, ca
 @pytest.mark.parametrize("words", [[], ["--dir", "out", "-o", "yaml"]], ids=["no folder", "folder and yaml"])
 @pytest.mark.parametrize("command", [["export", EKS, "--claim", PAIRS], ["migrate", EKS, "pod.yaml"]])
 def test_manifests_go_to_a_folder_or_to_standard_output(command, words, folder, capsys):
-    """One of both is needed, and the message names them."""
     assert main([*command, *words]) == 2
     text = capsys.readouterr().err
     assert ("--dir" in text, "-o yaml" in text) == (True, True)

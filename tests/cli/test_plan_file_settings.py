@@ -36,7 +36,6 @@ def answer(capsys, *words):
 
 
 def of_notebook(path, cluster):
-    """Return what a session of the same file answers."""
     session = Session(cluster, file=path, time_limit=60.0)
     try:
         return session.plan()
@@ -56,7 +55,6 @@ def of_plan(plan):
 @pytest.mark.parametrize("settings", [{}, {"node": NODES[1], "release": "1.35", "goals": ["roots"]}], ids=["", "set"])
 @pytest.mark.parametrize("drawn", DRAWN)
 def test_notebook_and_command_line_answer_alike(drawn, settings, tmp_path, capsys):
-    """The same file on the same cluster has the same status, node, release and goals in both."""
     sample = drawn.partition("/")[0]
     known = {**settings, "node": load_cluster(sample).node_names[0]} if settings else {}
     path = tmp_path / "plan.dralab.yaml"
@@ -74,7 +72,6 @@ def test_notebook_and_command_line_answer_alike(drawn, settings, tmp_path, capsy
     ],
 )
 def test_an_option_comes_before_the_plan_file(words, expected, tmp_path, capsys):
-    """What is not given as an option is what the plan file says."""
     path = plan_file(tmp_path, node=NODES[1], release="1.35", goals=("roots",))
     found = answer(capsys, CLUSTER, "--claim", str(path), *words)
     assert (found["node"], found["release"], found["goals"][2]["goal"]) == expected
@@ -85,7 +82,6 @@ DRAINED = (Layer(change="drain", subject=NODES[0]),)
 
 @pytest.mark.parametrize("command", ["plan", "explain", "export", "draw", "replicas"])
 def test_the_what_if_changes_of_a_plan_file_are_made_and_said(command, tmp_path, capsys):
-    """The answer is for the changed cluster, and says after its first sentences what is changed and by which file."""
     path, out = plan_file(tmp_path, layers=DRAINED), tmp_path / "out"
     more = {
         "export": ["--dir", str(out), "--allow-worse"],
@@ -99,20 +95,17 @@ def test_the_what_if_changes_of_a_plan_file_are_made_and_said(command, tmp_path,
 
 
 def test_what_if_options_replace_those_of_the_plan_file(tmp_path, capsys):
-    """Only the options' changes are in the answer."""
     path = plan_file(tmp_path, layers=DRAINED)
     found = answer(capsys, CLUSTER, "--claim", str(path), "--idle")
     assert [layer["option"] for layer in found["layers"]] == ["--idle"]
 
 
 def test_a_release_among_the_what_if_changes_is_planned_for(tmp_path, capsys):
-    """It comes before the file's own release, as on the screen."""
     path = plan_file(tmp_path, release="1.35", layers=(Layer(change="release", subject="1.37"),))
     assert answer(capsys, CLUSTER, "--claim", str(path))["release"] == "1.37.1"
 
 
 def test_a_what_if_change_that_the_cluster_cannot_have_is_refused_where_it_stands(tmp_path, capsys):
-    """The message has the file and the position in its list."""
     path = plan_file(tmp_path, layers=(Layer(change="drain", subject="nowhere"),))
     assert main(["plan", CLUSTER, "--claim", str(path)]) == 2
     said = capsys.readouterr().err
@@ -135,7 +128,6 @@ def broken(folder, field, value):
 @pytest.mark.parametrize("command", ["plan", "export"])
 @pytest.mark.parametrize(("field", "value", "known"), NONSENSE)
 def test_nonsense_in_a_plan_file_is_refused_where_it_stands(field, value, known, command, tmp_path, capsys):
-    """The message has the file, the field, what is wrong and what there is instead; nothing is written."""
     path = broken(tmp_path, field, value)
     more = ["--dir", str(tmp_path / "out")] if command == "export" else []
     assert main([command, CLUSTER, "--claim", str(path), *more]) == 2
@@ -146,14 +138,12 @@ def test_nonsense_in_a_plan_file_is_refused_where_it_stands(field, value, known,
 
 @pytest.mark.parametrize(("field", "value", "known"), NONSENSE)
 def test_a_notebook_gives_no_answer_to_nonsense_either(field, value, known, tmp_path):
-    """An unknown release or goal does not open; an unknown node has no answer until a person chooses one."""
     path = broken(tmp_path, field, value)
     with pytest.raises(DraLabError):
         of_notebook(path, CLUSTER)
 
 
 def test_a_pinned_node_that_is_gone_is_a_problem_that_a_choice_solves(tmp_path):
-    """The planner opens, says that the node is unknown, and answers once the node is left open."""
     session = Session(CLUSTER, file=plan_file(tmp_path, node="nowhere"))
     said = session.problem
     session.pin("")
@@ -163,14 +153,12 @@ def test_a_pinned_node_that_is_gone_is_a_problem_that_a_choice_solves(tmp_path):
 
 
 def test_replicas_of_a_pinned_plan_file_stay_on_its_node(tmp_path, capsys):
-    """With --replicas the node that the plan file pins is the only one that is used."""
     path = plan_file(tmp_path, node=NODES[1])
     found = answer(capsys, CLUSTER, "--claim", str(path), "--replicas", "2")
     assert {pod["node"] for page in found["pods"]["pages"] for pod in page} == {NODES[1]}
 
 
 def test_plan_files_that_differ_need_the_option(tmp_path, capsys):
-    """Two plan files for two releases are refused by name, and --release decides."""
     (tmp_path / "other").mkdir()
     one, two = plan_file(tmp_path, release="1.36"), plan_file(tmp_path / "other", release="1.37")
     words = ["plan", CLUSTER, "--claim", str(one), "--claim", str(two)]
@@ -192,7 +180,6 @@ def test_the_rails_of_a_gang_in_a_plan_file_are_those_of_the_option(tmp_path, ca
 
 
 def test_the_pods_that_may_move_in_a_plan_file_are_those_of_the_options(tmp_path, capsys):
-    """Pods of one namespace make no room; an option comes first."""
     path = tmp_path / "room.dralab.yaml"
     sketch = read_sketch("sample:h100-busy/eight-pairs")
     path.write_text(encode_drawing(Drawing(sketch=sketch, movable=Movable(namespaces=("batch",)))))
@@ -200,3 +187,40 @@ def test_the_pods_that_may_move_in_a_plan_file_are_those_of_the_options(tmp_path
     assert "moves" not in answer(capsys, *asked)
     both = ("--movable-namespace", "batch", "--movable-namespace", "serving")
     assert len(answer(capsys, *asked, *both)["moves"]) == 2
+
+
+CLAIM = ["--claim", f"{CLUSTER}/gpu-nic-pairs"]
+
+
+def changed_answer(capsys, command: str, *words: str) -> dict[str, object]:
+    """Return the JSON of a command about the pairs."""
+    main([command, CLUSTER, *CLAIM, *words, "-o", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "words", [["plan"], ["plan", "--replicas", "2"], ["export", "--dir", "out"]], ids=["plan", "fleet", "export"]
+)
+def test_json_lists_the_changes_in_their_order(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command, *more = words
+    layers = changed_answer(capsys, command, *more, "--idle", "--drain", NODES[0])["layers"]
+    assert [layer["option"] for layer in layers] == ["--idle", f"--drain {NODES[0]}"]
+
+
+@pytest.mark.parametrize("detail", [[], ["-q"], ["-v"]])
+def test_text_names_the_changes_after_the_answer(detail, capsys):
+    main(["plan", CLUSTER, *CLAIM, "--idle", *detail])
+    assert capsys.readouterr().out.splitlines()[2] == "What if: Nothing in use."
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--drain", NODES[0][:-1]], f"did you mean {NODES[0]!r}?"),
+        (["--add", NODES[0]], "write N=NODE"),
+        (["--without", "gpu-0"], "write driver/pool/device"),
+    ],
+)
+def test_a_change_that_cannot_be_made_says_what_can(words, said, capsys):
+    assert (main(["plan", CLUSTER, *CLAIM, *words]), said in capsys.readouterr().err) == (2, True)

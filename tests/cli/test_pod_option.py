@@ -46,14 +46,12 @@ def devices(capsys, *words):
 
 @pytest.mark.parametrize(("name", "count"), [("one", 1), ("two", 2), ("Pod/two", 2)])
 def test_the_option_selects_the_pod(name, count, file, capsys):
-    """The plan is that of the named pod, by its name or by kind and name."""
     assert devices(capsys, "--claim", file, "--pod", name) == count
 
 
 @pytest.mark.parametrize("command", ["plan", "export", "draw"])
 @pytest.mark.parametrize("words", [[], ["--pod", "three"]], ids=["none", "unknown"])
 def test_several_pods_are_listed_with_the_option(command, words, file, capsys, tmp_path):
-    """Without the option, or with a name that is not there, the message lists the pods and names the option."""
     more = {"draw": ["--file", str(tmp_path / "out.svg")], "export": ["--dir", str(tmp_path)]}.get(command, [])
     assert main([command, CLUSTER, "--claim", file, *words, *more]) == 2
     said = capsys.readouterr().err
@@ -61,7 +59,6 @@ def test_several_pods_are_listed_with_the_option(command, words, file, capsys, t
 
 
 def test_one_name_of_two_kinds_needs_the_kind(file, capsys):
-    """The message offers names that tell the two apart."""
     path = Path(file)
     path.write_text(path.read_text() + "---\n" + JOB)
     assert main(["plan", CLUSTER, "--claim", file, "--pod", "one"]) == 2
@@ -71,7 +68,6 @@ def test_one_name_of_two_kinds_needs_the_kind(file, capsys):
 
 
 def test_each_claim_has_its_own_pod(file, capsys):
-    """Two pods of one file are planned together; the option follows the claim that it is for."""
     words = ["--claim", file, "--pod", "one", "--replicas", "2", "--claim", file, "--pod", "two"]
     assert main(["plan", CLUSTER, *words, "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -79,14 +75,12 @@ def test_each_claim_has_its_own_pod(file, capsys):
 
 
 def test_export_writes_the_named_pod(file, tmp_path):
-    """The folder holds the claim of the pod that was named."""
     folder = tmp_path / "out"
     assert main(["export", CLUSTER, "--claim", file, "--pod", "two", "--dir", str(folder), "--allow-worse"]) == 0
     assert "count: 2" in "".join(path.read_text() for path in folder.rglob("*.yaml"))
 
 
 def test_a_pod_of_a_file_without_pods_is_refused(tmp_path, capsys):
-    """A claim alone has no pods to choose from."""
     path = tmp_path / "claim.yaml"
     path.write_text(PARTS[0])
     assert main(["plan", CLUSTER, "--claim", str(path), "--pod", "one"]) == 2
@@ -118,7 +112,6 @@ def test_templates_of_one_object_have_their_path(capsys, tmp_path):
 
 
 def test_objects_of_two_namespaces_have_their_namespace(capsys, file):
-    """Two pods of one name in two namespaces can both be chosen."""
     first = PARTS[3]
     other = first.replace("name: one", "name: one, namespace: b")
     in_namespace_b = PARTS[0].replace("name: gpus-1", "name: gpus-1, namespace: b")
@@ -129,7 +122,6 @@ def test_objects_of_two_namespaces_have_their_namespace(capsys, file):
 
 
 def test_the_class_beside_a_template_is_planned(capsys, tmp_path):
-    """A file with a ResourceClaimTemplate and its DeviceClass, without a pod, is planned with that class."""
     own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: ours}\n"
     own += "spec: {selectors: [{cel: {expression: \"device.driver == 'gpu.nvidia.com'\"}}]}\n"
     path = tmp_path / "both.yaml"

@@ -27,7 +27,6 @@ def finish(folder, **options):
 
 
 def test_each_student_and_lesson_has_a_row(tmp_path):
-    """The row counts tasks, predictions, hints and checks; the folder names the student."""
     finish(tmp_path / "mia")
     open_lesson("05-links", tmp_path / "noor").hint()
     rows = class_overview(tmp_path).drop(columns=["minutes", "file"]).to_numpy().tolist()
@@ -38,13 +37,11 @@ def test_each_student_and_lesson_has_a_row(tmp_path):
 
 
 def test_a_name_that_was_given_comes_before_the_folder(tmp_path):
-    """The student of the file is shown if there is one."""
     finish(tmp_path / "user-7", student="Mia")
     assert class_overview(tmp_path)["student"].tolist() == ["Mia"]
 
 
 def test_files_in_the_folder_itself_have_its_name(tmp_path):
-    """A teacher can give the folder of one student as well."""
     finish(tmp_path)
     assert class_overview(tmp_path)["student"].tolist() == [tmp_path.name]
 
@@ -68,7 +65,6 @@ def holds(content: bytes) -> Callable[[Path], object]:
     ids=["folder", "pipe", "empty", "cut off", "binary", "other JSON", "another course", "wrong type", "huge"],
 )  # fmt: skip
 def test_a_file_that_is_no_progress_is_a_row_with_its_reason(make: Callable[[Path], object], tmp_path):
-    """One foreign or broken file does not end the overview, and is not changed."""
     finish(tmp_path / "mia")
     (tmp_path / "noor").mkdir()
     make(tmp_path / "noor" / "03-first-fit.progress.json")
@@ -78,7 +74,6 @@ def test_a_file_that_is_no_progress_is_a_row_with_its_reason(make: Callable[[Pat
 
 
 def test_the_csv_has_the_table_and_no_formula(tmp_path):
-    """A student's name that a spreadsheet would compute is text."""
     finish(tmp_path / "a", student="=HYPERLINK(1)")
     class_overview(tmp_path, csv=tmp_path / "class.csv")
     with (tmp_path / "class.csv").open(encoding="utf-8") as file:
@@ -88,7 +83,6 @@ def test_the_csv_has_the_table_and_no_formula(tmp_path):
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\uff1d", "\t=", "\u200b="])
 def test_no_cell_of_the_csv_begins_with_a_formula(first: str, tmp_path):
-    """Names of folders, of files and of students are text for a spreadsheet, whatever they begin with."""
     finish(tmp_path / f"{first}a", student=f"{first}b")
     (tmp_path / f"{first}c").mkdir()
     (tmp_path / f"{first}c" / f"{first}d.progress.json").write_text("{", encoding="utf-8")
@@ -99,7 +93,6 @@ def test_no_cell_of_the_csv_begins_with_a_formula(first: str, tmp_path):
 
 
 def test_students_of_the_same_name_have_a_row_each(tmp_path):
-    """Their files tell them apart."""
     for folder in ("room-1", "room-2"):
         open_lesson("03-first-fit", tmp_path / folder, student="Mia").hint()
     rows = class_overview(tmp_path)
@@ -108,11 +101,9 @@ def test_students_of_the_same_name_have_a_row_each(tmp_path):
 
 
 def test_an_empty_class_has_no_rows(tmp_path):
-    """The columns are there all the same."""
     assert class_overview(tmp_path).shape == (0, 11)
 
 
 def test_a_missing_folder_is_told(tmp_path):
-    """The message says what to give."""
     with pytest.raises(SourceError, match="one folder for each student"):
         class_overview(tmp_path / "nowhere")

@@ -54,7 +54,6 @@ def link(where: str, *ends: str, **fields: Any) -> dict[str, Any]:
 
 
 def claim(*parts: dict[str, Any], name: str = "x") -> dict[str, Any]:
-    """Return the drawing of one claim from its requests and links."""
     links = [part for part in parts if "where" in part]
     return {"name": name, "requests": [part for part in parts if "where" not in part], "links": links}
 
@@ -80,7 +79,6 @@ def tolerated(**fields: str) -> dict[str, Any]:
 G1, G2, G3 = (request("g", GPU, count) for count in (1, 2, 3))
 C1, C2 = (request("c", CARD, count, RDMA) for count in (1, 2))
 FOURTEEN = request("p", CPU, capacity=amounts(dra_cpu__cpu="14"))
-PAIRS = [request(f"{kind}{at}", *of) for at in (1, 2) for kind, of in (("g", (GPU,)), ("c", (CARD, 1, RDMA)))]
 AMD_PAIRS = [request(f"{kind}{at}", *of) for at in (1, 2, 3) for kind, of in (("g", (AMD,)), ("c", (CARD, 1, RDMA)))]
 LINKED = [link("pcieRoot", f"g{at}", f"c{at}") for at in (1, 2, 3)]
 HAMI = {"memory": "4Gi", "cores": "10"}
@@ -305,14 +303,12 @@ def test_any_correct_drawing_passes(lesson: str, answer: dict[str, Any], tmp_pat
 @pytest.mark.some(12)
 @pytest.mark.parametrize(("lesson", "answer"), cases(WRONG))
 def test_a_subtly_wrong_drawing_gets_a_need_that_is_not_met(lesson: str, answer: dict[str, Any], tmp_path):
-    """It can be planned, it does not pass, and a row says what is missing."""
     judged = open_lesson(lesson, tmp_path).check(read(answer))
     assert not judged.passed
     assert [row.text for row in judged.rows if not row.kept]
 
 
 def test_a_preference_is_written_as_alternatives():
-    """As lesson 7 explains, near devices are the first alternative in the manifest, and any devices the second."""
     cluster = load_cluster("sample:two-sockets")
     spec = compile_claim(read(CORRECT["07"][0]).sketch, cluster, cluster.target_release(None)).spec
     (only,), (near,) = spec.devices.requests, spec.devices.constraints
@@ -321,7 +317,6 @@ def test_a_preference_is_written_as_alternatives():
 
 
 def test_the_final_exercise_says_what_the_planner_finds():
-    """As lesson 15 explains, every faulty node but the one with missing attributes is in a finding of the cluster."""
     cluster = load_cluster("sample:trouble")
     found = " ".join(f"{one.subject} {one.message}" for one in check_cluster(cluster))
     assert [node for node in cluster.node_names if node not in found] == ["n1-healthy", "n5-missing-attributes"]

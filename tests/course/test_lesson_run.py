@@ -34,13 +34,11 @@ def played(folder, **options):
 
 
 def test_opening_a_lesson_writes_nothing(tmp_path):
-    """Run All opens a lesson and changes neither progress nor drawing."""
     open_lesson(LESSON, tmp_path)
     assert files(tmp_path) == set()
 
 
 def test_opening_a_lesson_again_changes_no_byte(tmp_path):
-    """A lesson that was played is opened without a change."""
     played(tmp_path)
     before = (tmp_path / f"{LESSON}.progress.json").read_bytes()
     open_lesson(LESSON, tmp_path)
@@ -54,7 +52,6 @@ def test_a_right_prediction_is_right_in_any_order(tmp_path):
 
 
 def test_a_wrong_prediction_names_no_device(tmp_path):
-    """A wrong prediction is counted, and the answer does not say which devices are right."""
     run = open_lesson(LESSON, tmp_path)
     judged = run.predict([])
     assert not judged.passed
@@ -63,14 +60,12 @@ def test_a_wrong_prediction_names_no_device(tmp_path):
 
 
 def test_tasks_open_one_after_the_other(tmp_path):
-    """A task cannot be opened before the ones before it are done."""
     run = open_lesson(LESSON, tmp_path)
     with pytest.raises(InputError, match="opens when task 1 is done: predict"):
         run.go(1)
 
 
 def test_a_lesson_is_finished_when_every_task_is_done(tmp_path):
-    """Predict, trace, draw, check and explain are done, and the time is kept."""
     run = played(tmp_path)
     assert run.progress.done == TASKS
     assert run.finished
@@ -78,7 +73,6 @@ def test_a_lesson_is_finished_when_every_task_is_done(tmp_path):
 
 
 def test_hints_come_one_by_one_and_are_counted(tmp_path):
-    """Three hints in three grades, then no more."""
     run = open_lesson(LESSON, tmp_path)
     given = [run.hint() for _ in range(4)]
     assert [hint and hint.grade for hint in given] == ["A nudge", "A direction", "Nearly there", None]
@@ -86,21 +80,18 @@ def test_hints_come_one_by_one_and_are_counted(tmp_path):
 
 
 def test_an_empty_drawing_is_told_what_to_do(tmp_path):
-    """Without a request there is nothing to plan, and nothing is counted."""
     run = open_lesson(LESSON, tmp_path)
     assert run.check(ClaimSketch()).message == "Nothing is drawn. Add a request to the canvas, then check again."
     assert run.progress.checks == 0
 
 
 def test_a_check_that_fails_leaves_the_task_open(tmp_path):
-    """A wrong drawing is counted, and the task is not done."""
     run = open_lesson(LESSON, tmp_path)
     run.check(run.lesson.answers.wrong)
     assert (run.progress.checks, "check" in run.progress.done) == (1, False)
 
 
 def test_the_explanation_is_kept_beside_the_model_sentence(tmp_path):
-    """The sentence is stored as it was written, and its points are compared."""
     explained = open_lesson(LESSON, tmp_path).explain("  It takes the first\n one. ")
     assert explained.yours == "It takes the first one."
     assert [named for _, named in explained.points] == [True, False, False]
@@ -108,7 +99,6 @@ def test_the_explanation_is_kept_beside_the_model_sentence(tmp_path):
 
 @pytest.mark.parametrize(("text", "reason"), [(" \n ", "the sentence is empty"), ("dunno", "not a sentence yet")])
 def test_a_text_that_is_no_sentence_is_refused(text: str, reason: str, tmp_path):
-    """Nothing and a few letters do not end the lesson."""
     with pytest.raises(InputError, match=reason):
         open_lesson(LESSON, tmp_path).explain(text)
 
@@ -120,13 +110,11 @@ def test_a_point_is_found_at_the_beginning_of_a_word_only(tmp_path):
 
 
 def test_the_order_of_a_slice_is_shown_before_the_prediction(tmp_path):
-    """A student needs the order of the devices, with the names of the picture; CPUs have the same name there."""
     assert open_lesson("02", tmp_path).slice_lines == ("Order in the slice of `dra.net`: eno1, rdma0, rdma1, rdma2.",)
     assert "cpudevnuma000, cpudevnuma001" in open_lesson("06", tmp_path).slice_lines[0]
 
 
 def test_a_reset_keeps_a_copy_of_everything(tmp_path):
-    """Progress and drawing stay as .bak files, each time under a name of its own."""
     for _ in range(2):
         run = played(tmp_path)
         run.drawing_path.write_text("drawn", encoding="utf-8")
@@ -146,7 +134,6 @@ def test_a_reset_keeps_a_copy_of_everything(tmp_path):
          "UTF-16", "too many hints", "negative"],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_kept_under_another_name(content: bytes, tmp_path):
-    """Opening changes nothing and says what is wrong; the first change renames the file and begins again."""
     (tmp_path / f"{LESSON}.progress.json").write_bytes(content)
     run = open_lesson(LESSON, tmp_path)
     assert f"{LESSON}.progress.json" in run.problem
@@ -157,7 +144,6 @@ def test_a_file_that_cannot_be_used_is_kept_under_another_name(content: bytes, t
 
 
 def test_two_kernels_add_to_one_progress(tmp_path):
-    """A run keeps what another run has written."""
     one, two = (open_lesson(LESSON, tmp_path) for _ in range(2))
     one.hint()
     two.predict(taken(two))
@@ -166,7 +152,6 @@ def test_two_kernels_add_to_one_progress(tmp_path):
 
 
 def test_another_seed_begins_anew_and_keeps_the_former_progress(tmp_path):
-    """The cluster of another seed needs other predictions; the former file stays."""
     played(tmp_path, seed=1)
     run = open_lesson(LESSON, tmp_path, seed=2)
     run.hint()
@@ -175,14 +160,12 @@ def test_another_seed_begins_anew_and_keeps_the_former_progress(tmp_path):
 
 
 def test_without_a_seed_the_progress_of_any_seed_goes_on(tmp_path):
-    """The list of lessons and the planner give no seed, and show what was reached with one."""
     open_lesson(LESSON, tmp_path, seed=1).hint()
     run = open_lesson(LESSON, tmp_path)
     assert (run.seed, run.progress.hints, run.problem) == (1, 1, "")
 
 
 def test_without_a_folder_that_can_be_written_the_lesson_goes_on_in_memory(tmp_path):
-    """The progress is there until the kernel ends, and every change says that it is not saved."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     run = open_lesson(LESSON, tmp_path / "file")
     run.hint()
@@ -193,7 +176,6 @@ def test_without_a_folder_that_can_be_written_the_lesson_goes_on_in_memory(tmp_p
 
 
 def test_two_students_in_one_folder_have_files_of_their_own(tmp_path):
-    """The second student continues neither progress nor drawing of the first, also after both open the lesson again."""
     mia = open_lesson(LESSON, tmp_path, student="Mia")
     mia.hint()
     noor = open_lesson(LESSON, tmp_path, student="Noor B.")
@@ -214,14 +196,12 @@ def test_two_students_who_open_a_lesson_at_once_lose_nothing(tmp_path):
 
 
 def test_a_name_that_is_given_later_is_kept_with_the_progress(tmp_path):
-    """A student who began without a name is in the overview of the class under the name of the later opening."""
     open_lesson(LESSON, tmp_path).hint()
     open_lesson(LESSON, tmp_path, student="Mia").hint()
     assert open_lesson(LESSON, tmp_path).progress.student == "Mia"
 
 
 def test_a_prediction_of_devices_that_are_gone_is_not_shown(tmp_path):
-    """Progress from another release of the sample opens without them."""
     run = open_lesson(LESSON, tmp_path)
     run.predict(taken(run))
     path = tmp_path / f"{LESSON}.progress.json"
@@ -231,12 +211,10 @@ def test_a_prediction_of_devices_that_are_gone_is_not_shown(tmp_path):
 
 @pytest.mark.parametrize("name", ["3", "03", "03-first-fit"])
 def test_a_lesson_is_opened_by_number_or_name(name: str, tmp_path):
-    """The number and the id name the same lesson."""
     assert open_lesson(name, tmp_path).lesson.id == LESSON
 
 
 @pytest.mark.parametrize("name", ["", "0", "99", "03-frist-fit", "../03-first-fit"])
 def test_an_unknown_lesson_is_told_with_the_names(name: str, tmp_path):
-    """The message lists the lessons."""
     with pytest.raises(InputError, match="01-devices-and-slices"):
         open_lesson(name, tmp_path)

@@ -24,7 +24,6 @@ def admits(policy: Policy, supplies: list[NumaSupply], wanted: list[int], numa=N
 
 @pytest.mark.parametrize("policy", Policy)
 def test_without_enough_devices_no_policy_admits(policy: Policy):
-    """The device plugin has too few free devices."""
     assert not admits(policy, [supply((2, 1), (2, 0))], [2])
 
 
@@ -78,18 +77,15 @@ def test_random_machines_are_admitted_by_what_each_policy_says(seed: int):
 
 
 def test_the_devices_of_a_node_are_counted_by_numa_node():
-    """All devices of a class, and those that no claim holds."""
     (gpus,) = supplies_of(load_cluster("sample:two-sockets"), "lab-2", ("gpu.nvidia.com",))
     assert (dict(gpus.all), dict(gpus.free)) == ({0: 2, 1: 2}, {0: 1, 1: 2})
 
 
 def test_the_lesson_shows_each_policy(tmp_path):
-    """One line for each policy, with its verdict."""
     told = baseline_lines(open_lesson("10", tmp_path))
     assert [line.partition(":")[0].strip("*") for line in told[1:]] == [policy.value for policy in Policy]
     assert [("refused" in line) for line in told[1:]] == [False, False, True, True]
 
 
 def test_a_lesson_without_numbers_shows_none(tmp_path):
-    """Other lessons have no baseline."""
     assert baseline_lines(open_lesson("3", tmp_path)) == ()

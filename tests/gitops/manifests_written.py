@@ -19,7 +19,6 @@ spec:
       - requests: [gpu, nic]
         matchAttribute: resource.kubernetes.io/pcieRoot
 """
-
 DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -46,7 +45,6 @@ spec:
 
 
 def write(folder, **texts):
-    """Write texts as NAME.yaml into a folder and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")

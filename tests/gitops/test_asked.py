@@ -57,14 +57,12 @@ def test_a_claim_that_two_entries_name_is_one(read):
 
 
 def test_claims_without_a_pod_are_one_pod_and_that_is_reported(read):
-    """Several templates in a file are planned together, not the first of them alone."""
     found = read(gpus("a", 2), gpus("b", 1))
     assert list(found.claims) == ["a", "b"]
     assert [finding.rule for finding in found.findings] == ["claims-as-one-pod"]
 
 
 def test_one_claim_alone_is_no_pod(read):
-    """A file with one claim is read as a drawing, as ever."""
     assert read(gpus("a", 2)) is None
 
 
@@ -77,25 +75,21 @@ def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
 
 
 def test_a_claim_that_is_nowhere_is_reported_with_what_to_give(read):
-    """Without its template a pod cannot be planned."""
     with pytest.raises(DraLabError, match=r"ResourceClaimTemplate 'b'.*Give the file that contains it"):
         read(gpus("a", 1), train("a", "b"))
 
 
 def test_several_workloads_in_a_file_are_named(read):
-    """Which of them is meant is for the person to say."""
     with pytest.raises(DraLabError, match=r"2 workloads \(Pod/train \(pod.yaml, document 2\), Pod/train \("):
         read(gpus("a", 1), train("a"), train("a"))
 
 
 def test_what_the_api_refuses_is_refused_with_its_line(read):
-    """An unknown field in a template is an error, as a person wrote it."""
     with pytest.raises(DraLabError, match=r"pod\.yaml.*counts"):
         read(gpus("a", 1).replace("count: 1", "counts: 1"), train("a"))
 
 
 def test_changes_to_one_of_several_claims_are_tried(read):
-    """Corrections are reported for a pod with several claims too, with the number of nodes that each makes fit."""
     found = read(gpus("a", 6), gpus("b", 6), train("a", "b"))
     plan = checked_plan(found.cluster, found.planned, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
@@ -123,7 +117,6 @@ def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
 
 
 def test_replicas_do_not_get_copies_of_a_claim_that_they_share(tmp_path, capsys):
-    """A ResourceClaim is allocated once; as a pod's alone it is planned as it is."""
     path = tmp_path / "pod.yaml"
     path.write_text(claim("a", request("r", "gpu.nvidia.com")) + pod("train", "a", by="resourceClaimName"))
     command = ["plan", "sample:eks-p4d", "--claim", str(path)]
@@ -133,7 +126,6 @@ def test_replicas_do_not_get_copies_of_a_claim_that_they_share(tmp_path, capsys)
 
 
 def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
-    """And an example of its own kind and name; none of its claims is left out without a word."""
     path, folder = tmp_path / "pod.yaml", tmp_path / "git"
     path.write_text("".join((gpus("a", 2), gpus("b", 1), train("a", "b"))))
     assert main(["export", "sample:eks-p4d", "--claim", str(path), "--dir", str(folder), "--allow-worse"]) == 0

@@ -38,12 +38,10 @@ spec:
 
 
 def manifest(name: str, count: int) -> str:
-    """Return a Deployment with a template of this many GPUs and NICs."""
     return f"{TEMPLATE}---\n{DEPLOYMENT}".replace("NAME", name).replace("COUNT", str(count))
 
 
 def git(*words: str) -> None:
-    """Run a git command in the working folder."""
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *identity, *words], check=True, capture_output=True)
 
@@ -75,21 +73,18 @@ def changes(capsys) -> dict[str, str]:
 
 
 def test_what_failed_before_is_not_new(repository, capsys):
-    """A claim that did not fit at the revision does not fail the check of a change elsewhere."""
     (repository / "other.yaml").write_text(manifest("other", 1))
     status, found = checked(capsys)
     assert (status, found.startswith("No new failure since main (")) == (0, True)
 
 
 def test_a_claim_that_no_longer_fits_fails_the_check(repository, capsys):
-    """The exit status is that of what is new."""
     (repository / "train.yaml").write_text(manifest("train", 9))
     status, found = checked(capsys)
     assert (status, "Deployment/train: does not fit" in found, "Deployment/large: does" in found) == (1, True, False)
 
 
 def test_every_change_has_its_word(repository, capsys):
-    """New, removed, worse and changed claims are told apart, and one that is the same has no word."""
     (repository / "new.yaml").write_text(manifest("new", 1))
     (repository / "large.yaml").unlink()
     (repository / "train.yaml").write_text(manifest("train", 4))
@@ -97,7 +92,6 @@ def test_every_change_has_its_word(repository, capsys):
 
 
 def test_a_claim_that_fits_now_is_better(repository, capsys):
-    """And its former finding is gone."""
     (repository / "large.yaml").write_text(manifest("large", 2))
     value = json.loads(checked(capsys, "-o", "json")[1])
     words = {change["object"]: change["change"] for change in value["baseline"]["changes"]}
@@ -106,7 +100,6 @@ def test_a_claim_that_fits_now_is_better(repository, capsys):
 
 
 def test_a_renamed_file_changes_nothing(repository, capsys):
-    """Objects are compared by their names, not by their places."""
     (repository / "train.yaml").rename(repository / "moved.yaml")
     value = json.loads(checked(capsys, "-o", "json")[1])
     assert [change["change"] for change in value["baseline"]["changes"]] == ["", ""]
@@ -123,7 +116,6 @@ def test_reports_for_machines_have_what_is_new_only(repository, capsys):
 
 
 def test_the_summary_has_a_row_for_each_change_and_its_pictures_beside_it(repository, capsys):
-    """Every picture that the Markdown links is an SVG in the same folder, before and after."""
     (repository / "train.yaml").write_text(manifest("train", 4))
     _, printed = checked(capsys, "-o", "markdown", "--dir", "summary")
     written = (repository.parent / "summary" / "summary.md").read_text()
@@ -134,7 +126,6 @@ def test_the_summary_has_a_row_for_each_change_and_its_pictures_beside_it(reposi
 
 
 def test_the_markdown_has_both_values_of_what_changed(repository, capsys):
-    """A value that did not change is there once."""
     (repository / "train.yaml").write_text(manifest("train", 4))
     (row,) = [line for line in checked(capsys, "-o", "markdown")[1].splitlines() if "| Deployment/train |" in line]
     _, subject, change, fits, node, paired, goals, _ = (cell.strip() for cell in row.split("|"))
@@ -152,13 +143,11 @@ REFUSED = {
 
 @pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_compared_is_refused(words, said, repository, capsys):
-    """The message says what is missing."""
     assert main(["check", EKS, "manifests", *words]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_files_outside_a_repository_are_refused(tmp_path, capsys, monkeypatch):
-    """The message names the path."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     (tmp_path / "a.yaml").write_text(manifest("a", 1))
     assert main(["check", EKS, str(tmp_path / "a.yaml"), "--baseline", "main"]) == 2
@@ -171,3 +160,11 @@ def test_a_path_that_the_revision_lacks_is_new(repository, capsys):
     (repository.parent / "more" / "a.yaml").write_text(manifest("a", 1))
     assert main(["check", EKS, "more", "--baseline", "main", "-o", "json"]) == 0
     assert [one["change"] for one in json.loads(capsys.readouterr().out)["baseline"]["changes"]] == ["new"]
+
+
+@pytest.mark.parametrize("now", [False, True])
+def test_a_picture_shows_devices_in_use_only_if_they_count(repository, capsys, now):
+    (repository / "train.yaml").write_text(manifest("train", 1), encoding="utf-8")
+    text = checked(capsys, "-o", "markdown", "--dir", "summary", *(["--now"] if now else []))[1]
+    picture = (repository.parent / "summary" / "Deployment-train-after.svg").read_text(encoding="utf-8")
+    assert ("in use by" in picture, "nothing in use" in text) == (now, not now)

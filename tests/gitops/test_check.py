@@ -1,5 +1,8 @@
 """`dra-lab check`: manifests against a cluster."""
 
+from __future__ import annotations
+
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
 from dra_lab import ClaimSketch, Finding, Plan, Workload, load_cluster, read_manifests
+from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.report import review_parts
@@ -72,7 +76,6 @@ def test_what_was_not_read_of_claims_is_said_where_devices_in_use_count(tmp_path
 
 
 def test_too_many_replicas_are_an_error_at_the_workload(tmp_path):
-    """Replicas beyond those that fit are reported with both numbers, at the workload's line."""
     review = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT.replace("replicas: 3", "replicas: 17"))
     (finding,) = review.errors
     assert (finding.rule, review.reviewed[0].fit) == ("replicas-do-not-fit", FitState.DOES_NOT_FIT)
@@ -104,7 +107,6 @@ BROKEN = [
 
 @pytest.mark.parametrize(("old", "new", "rule"), BROKEN)
 def test_what_is_wrong_with_a_claim_is_reported_at_its_file_and_line(tmp_path, old, new, rule):
-    """Each fault has its rule, an error, with a line of the file."""
     review = check(tmp_path, claim=TEMPLATE.replace(old, new), work=DEPLOYMENT)
     assert rule in rules(review)
     finding = next(f for f in review.findings if f.rule == rule)
@@ -114,7 +116,6 @@ def test_what_is_wrong_with_a_claim_is_reported_at_its_file_and_line(tmp_path, o
 
 
 def test_a_claim_that_no_workload_uses_is_checked_too(tmp_path):
-    """A template alone is asked for once."""
     review = check(tmp_path, claim=TEMPLATE)
     assert [(item.subject, item.wanted, item.fit) for item in review.reviewed] == [
         ("ResourceClaimTemplate/pair", 1, FitState.FITS)
@@ -122,7 +123,6 @@ def test_a_claim_that_no_workload_uses_is_checked_too(tmp_path):
 
 
 def test_a_node_selector_leaves_the_other_nodes_out(tmp_path):
-    """Only the nodes that the pod's own words admit are counted."""
     node = CLUSTER.node_names[0]
     text = DEPLOYMENT.replace("      containers:", f"      nodeName: {node}\n      containers:")
     review = check(tmp_path, claim=TEMPLATE, work=text)
@@ -130,7 +130,6 @@ def test_a_node_selector_leaves_the_other_nodes_out(tmp_path):
 
 
 def test_a_shared_claim_is_allocated_once(tmp_path):
-    """Pods that name a ResourceClaim share its devices, however many they are."""
     claim = TEMPLATE.replace("kind: ResourceClaimTemplate", "kind: ResourceClaim")
     lines = [line[2:] if line.startswith("    ") else line for line in claim.splitlines() if line != "  spec:"]
     text = DEPLOYMENT.replace("resourceClaimTemplateName", "resourceClaimName").replace("replicas: 3", "replicas: 99")
@@ -140,7 +139,6 @@ def test_a_shared_claim_is_allocated_once(tmp_path):
 
 
 def test_workloads_that_fit_alone_and_not_together_are_reported(tmp_path):
-    """Two deployments of ten pairs fit alone, but there is room for sixteen."""
     ten = DEPLOYMENT.replace("replicas: 3", "replicas: 10")
     review = check(tmp_path, claim=TEMPLATE, a=ten, b=ten.replace("name: train", "name: serve"))
     assert [item.fit for item in review.reviewed] == [FitState.FITS, FitState.FITS]
@@ -174,7 +172,6 @@ def test_a_class_among_the_manifests_counts(tmp_path):
 
 
 def test_an_old_snapshot_is_reported(tmp_path):
-    """Findings about the cluster itself, such as its age, are part of the review; they make nothing invalid."""
     old = Finding("snapshot-old", Severity.WARNING, "cluster/", "the snapshot is 40 days old")
     review = check(tmp_path, cluster=replace(CLUSTER, findings=(old,)), claim=TEMPLATE, work=DEPLOYMENT)
     assert "snapshot-old" in rules(review, Severity.WARNING)
@@ -182,7 +179,6 @@ def test_an_old_snapshot_is_reported(tmp_path):
 
 
 def test_a_broken_document_leaves_the_others_validated(tmp_path):
-    """The API's validation goes on behind a document that is no YAML."""
     bad = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c, namespace: A B}\nspec: {}\n"
     (tmp_path / "a.yaml").write_text(f"a: [\n---\n{bad}")
     rules = {f.rule for f in check_manifests(CLUSTER, read_manifests([tmp_path])).findings}
@@ -191,8 +187,85 @@ def test_a_broken_document_leaves_the_others_validated(tmp_path):
 
 @pytest.mark.parametrize("version", ["apiVersion: resource.k8s.io/v9", "metadata: {name: a}"])
 def test_a_version_that_the_api_does_not_have_is_an_error(tmp_path, version):
-    """Such a claim is not passed over in silence, with or without an apiVersion."""
     (tmp_path / "a.yaml").write_text(f"kind: ResourceClaim\n{version}\n")
     found = check_manifests(CLUSTER, read_manifests([tmp_path])).findings
     assert [f.rule for f in found if f.severity is Severity.ERROR] == ["version-unknown"]
     assert "nothing-to-check" not in [f.rule for f in found]
+
+
+EKS = "sample:eks-p4d"
+EXPORTS = [
+    (EKS, "gpu-nic-pairs", 1, False),
+    (EKS, "gpu-nic-pairs", 3, True),
+    (EKS, "four-pairs", 3, False),
+    (EKS, "five-pairs", 1, False),
+    ("sample:mi300x", "gpu-nic-pairs", 2, False),
+]
+
+
+def exported(folder, cluster, drawing, replicas, pin, *more):
+    options = ["--claim", f"{cluster}/{drawing}", "--replicas", str(replicas), "--dir", str(folder), "--overwrite"]
+    return main(["export", cluster, *options, *(["--pin"] if pin else []), *more])
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize(("cluster", "drawing", "replicas", "pin"), EXPORTS)
+def test_an_exported_folder_gets_the_answer_of_the_export(tmp_path, capsys, cluster, drawing, replicas, pin):
+    """The exit status of `check` is that of `export`, with `--allow-worse` on both and without."""
+    for more in (("--allow-worse",), ()):
+        status = exported(tmp_path, cluster, drawing, replicas, pin, *more)
+        assert main(["check", cluster, str(tmp_path), *more]) == status
+    assert capsys.readouterr().out
+
+
+ANSWERS = [
+    ({"outcome": "fits", "asPlanned": True, "reasons": []}, "fits", "fits"),
+    ({"outcome": "fits", "asPlanned": False, "reasons": ["the link n is not kept"]}, "does-not-fit", "fits"),
+    ({"outcome": "fits", "asPlanned": None, "reasons": ["no time was left"]}, "not-checked", "fits"),
+    ({"outcome": "does-not-fit", "asPlanned": True, "reasons": []}, "does-not-fit", "does-not-fit"),
+    ({"outcome": "stopped", "asPlanned": None, "reasons": []}, "stopped", "stopped"),
+]
+
+
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory):
+    """The folder of one export, in which a test changes `plan.json`, and the record as it was."""
+    folder = tmp_path_factory.mktemp("pinned")
+    exported(folder, EKS, "gpu-nic-pairs", 1, True)
+    return folder, json.loads((folder / "plan.json").read_text())
+
+
+@pytest.mark.parametrize(("answer", "outcome", "allowed"), ANSWERS)
+def test_the_recorded_answer_decides(pinned, answer, outcome, allowed):
+    folder, record = pinned
+    (folder / "plan.json").write_text(json.dumps({**record, "answer": answer}))
+    found = [check_manifests(load_cluster(EKS), read_manifests([folder]), allow_worse=w) for w in (False, True)]
+    last = [review.objects[-1] for review in found]
+    assert [(item.object, item.outcome.value) for item in last] == [
+        ("export/gpu-nic-pairs", outcome),
+        ("export/gpu-nic-pairs", allowed),
+    ]
+    assert all(reason in last[0].reason for reason in answer["reasons"])
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"outcome": "x", "asPlanned": True, "reasons": []}, {"outcome": "fits"}])
+def test_a_record_that_is_none_is_passed_over(tmp_path, answer):
+    """A `plan.json` without a readable answer adds nothing to the check of the manifests beside it."""
+    record = {"apiVersion": "dra-lab/v1", "name": "x", "files": {}, "answer": answer}
+    (tmp_path / "plan.json").write_text(json.dumps(record))
+    assert check_manifests(load_cluster(EKS), read_manifests([tmp_path])).objects == ()
+
+
+def test_an_edited_folder_is_checked_as_it_is(tmp_path):
+    exported(tmp_path, EKS, "gpu-nic-pairs", 2, False, "--allow-worse")
+    path = tmp_path / "deployment-gpu-nic-pairs.yaml"
+    path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
+    review = check_manifests(load_cluster(EKS), read_manifests([tmp_path]))
+    assert review.outcome is FitState.FITS
+    assert "export-edited" in [finding.rule for finding in review.findings]
+
+
+def test_another_cluster_is_reported(tmp_path):
+    exported(tmp_path, EKS, "gpu-nic-pairs", 1, False, "--allow-worse")
+    review = check_manifests(load_cluster("sample:dgx-h100"), read_manifests([tmp_path]))
+    assert "export-other-cluster" in [finding.rule for finding in review.findings]

@@ -38,7 +38,6 @@ FORMS = ("plain", "alternative")
 
 @cache
 def lacking(sample):
-    """Return the sample without any class."""
     return replace(load_cluster(f"sample:{sample}"), classes=())
 
 
@@ -94,8 +93,6 @@ def rules(findings, name):
 @by_sample
 @by_names
 def test_the_planner_answers_as_if_the_documented_class_were_there(sample, names_of, form):
-    """Status, devices and first fit are those of a cluster that has the class, and the class is reported once."""
-
     def answer(cluster, claim):
         plan = checked_plan(cluster, claim, release=R136)
         found = plan.first_fit
@@ -122,7 +119,6 @@ def test_a_class_that_is_used_is_never_said_not_to_exist(sample, names_of, form)
 @by_sample
 @by_names
 def test_check_reports_each_missing_class_once(sample, names_of, form, tmp_path):
-    """A folder in which two claims name a class has one Finding for it, and none that the class is unknown."""
     names = names_of(sample)
     for number, (_, claim) in enumerate(claims_of(names, form)):
         for copy in "ab":
@@ -150,7 +146,6 @@ CLASS_AND_CLAIM = device_class("fast", "device.driver == 'gpu.nvidia.com'") + te
 
 
 def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
-    """A class in the claim's own file comes before the cluster's, and goes with the exported claim."""
     (tmp_path / "claim.yaml").write_text(CLASS_AND_CLAIM)
     on = with_own_classes(tmp_path / "claim.yaml", load_cluster("sample:eks-p4d"))
     claim = sketch("fast", "plain")
@@ -160,7 +155,6 @@ def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
 
 @pytest.mark.parametrize("command", [["plan"], ["check"], ["export"]])
 def test_every_command_sees_a_class_beside_the_claim(command, tmp_path, capsys):
-    """plan, check and export fit the claim, and check fits what export wrote."""
     file, folder = tmp_path / "claim.yaml", tmp_path / "out"
     file.write_text(CLASS_AND_CLAIM)
     words = [str(file)] if command == ["check"] else ["--claim", str(file)]

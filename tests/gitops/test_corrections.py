@@ -18,7 +18,6 @@ SHARED = Path(__file__).parents[2] / ".." / "shared"
 CLUSTER = load_cluster("sample:eks-p4d")
 RELEASE = KubernetesRelease(CLUSTER.default_release)
 RDMA = 'has(device.attributes["dra.net"].rdma) && device.attributes["dra.net"].rdma == true'
-
 ARTICLE = """\
 # a GPU and a NIC
 apiVersion: resource.k8s.io/v1beta1   # old
@@ -101,7 +100,6 @@ TEXTS = {
 
 
 def fixed(text):
-    """The corrected text."""
     return corrected(text, "a.yaml", CLUSTER, RELEASE)[0]
 
 
@@ -131,7 +129,6 @@ def test_comments_order_and_form_stay(name):
 
 
 def test_only_the_wrong_values_change():
-    """In the text of an article three lines differ: two classes, of which one needs a selector, and the attribute."""
     changed = [line for line in ndiff(ARTICLE.splitlines(), fixed(ARTICLE).splitlines()) if line[0] in "+-"]
     selector = f"'{RDMA}'"
     assert changed == [
@@ -162,7 +159,6 @@ def test_fields_that_come_by_a_merge_key_are_left_alone():
 
 
 def test_each_correction_names_its_line_and_both_values():
-    """A row has the file, the line as it was, the object, the path, the old and the new value, and why."""
     done = corrected(ARTICLE, "a.yaml", CLUSTER, RELEASE)[1]
     assert [(one.source, one.line, one.old) for one in done] == [
         ("a.yaml", 11, "'nvidia-gpu'"),
@@ -244,7 +240,6 @@ def test_the_command_writes_what_it_lists_and_nothing_else(tmp_path, capsys):
 
 
 def test_standard_input_is_not_fixed(capsys):
-    """There is no file behind standard input: the command says so and reads nothing."""
     assert main(["check", "sample:eks-p4d", "-", "--fix"]) != 0
     assert "--fix changes files" in capsys.readouterr().err
 
@@ -270,7 +265,6 @@ spec: {selectors: [{cel: {expression: "device.driver == 'gpu.nvidia.com'"}}]}
 
 @pytest.mark.parametrize("place", ["class.yaml", "classes/class.yaml"])
 def test_a_class_in_a_file_beside_it_is_not_replaced(tmp_path, capsys, place):
-    """The class is one of the person's own; the message names the file that has it."""
     claim, own = tmp_path / "claim.yaml", tmp_path / place
     own.parent.mkdir(exist_ok=True)
     claim.write_text(ARTICLE)

@@ -28,21 +28,17 @@ def template(pod: str = POD, **annotations: str) -> str:
 
 
 def head(version: str, kind: str, annotations: str = "") -> str:
-    """Return the beginning of an object."""
     metadata = f"{{name: train, namespace: ml, annotations: {{{annotations}}}}}"
     return f"apiVersion: {version}\nkind: {kind}\nmetadata: {metadata}\n"
 
 
 @pytest.fixture(scope="module")
 def nvl72() -> Cluster:
-    """Two racks of 18 nodes."""
     return load_cluster("sample:gb200-nvl72")
 
 
 @pytest.fixture
 def read(tmp_path, nvl72):
-    """Return a function that reads objects as gangs."""
-
     def reading(*objects: str, cluster: Cluster = nvl72) -> tuple[ReadGang, ...]:
         file = tmp_path / "objects.yaml"
         file.write_text("\n---\n".join((TEMPLATE, *objects)))
@@ -59,7 +55,6 @@ def shape(gang: Workload) -> list[tuple[object, ...]]:
 
 
 def test_a_job_of_kueue(read):
-    """The level of the only pod set is the gang's, and the queue is kept."""
     text = head("batch/v1", "Job").replace("annotations:", "labels: {kueue.x-k8s.io/queue-name: team-a}, annotations:")
     pods = template(required_topology=CLIQUE)
     [found] = read(f"{text}spec: {{parallelism: 8, completions: 8, template: {pods}}}")
@@ -67,14 +62,12 @@ def test_a_job_of_kueue(read):
 
 
 def test_slices_of_kueue(read):
-    """One layer has two annotations."""
     pods = template(preferred_topology=BLOCK, slice_required_topology=RACK, slice_size="4")
     [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 8, template: {pods}}}")
     assert (found.gang.prefer_level, found.gang.pods[0].slices) == (BLOCK, ((4, RACK),))
 
 
 def test_layers_of_slices_are_json(read):
-    """Coarse to fine."""
     layers = f'[{{"topology":"{BLOCK}","size":8}},{{"topology":"{RACK}","size":4}}]'
     pods = template(slice_required_topology_constraints=layers)
     [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 16, template: {pods}}}")
@@ -92,7 +85,6 @@ def jobset(annotations: str = "") -> str:
 
 
 def test_the_jobs_of_a_jobset_are_groups(read):
-    """Each with its own level."""
     [found] = read(jobset())
     assert shape(found.gang) == [("lead", 1, 1, "", "", ()), ("work", 8, 8, RACK, "", ())]
 
@@ -105,7 +97,6 @@ def test_an_exclusive_topology_is_slices_and_a_finding(read):
 
 
 def test_groups_of_a_leaderworkerset_are_gangs(read):
-    """Leader and workers of one group have their level together."""
     both = {"required_topology": RACK, "group_name": "g"}
     inner = f"size: 4, leaderTemplate: {template(**both)}, workerTemplate: {template(**both)}"
     text = head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
@@ -144,7 +135,6 @@ def test_subgroups_of_workers_are_slices(read, size, kind, slices, rules):
 
 
 def test_segments_of_kai_are_slices(read):
-    """Annotations of the pod template name size and level."""
     segments = f"{{kai.scheduler/segment-size: '2', kai.scheduler/segment-topology-required-placement: {RACK}}}"
     worker = f"{{metadata: {{annotations: {segments}}}, spec: {POD}}}"
     specs = f"Worker: {{replicas: 4, template: {worker}}}"
@@ -153,7 +143,6 @@ def test_segments_of_kai_are_slices(read):
 
 
 def test_a_launcher_without_devices_is_not_planned(read):
-    """A note names it."""
     specs = f"Launcher: {{replicas: 1, template: {template(BARE)}}}, Worker: {{replicas: 6, template: {template()}}}"
     [found] = read(f"{head('kubeflow.org/v2beta1', 'MPIJob')}spec: {{mpiReplicaSpecs: {{{specs}}}}}")
     assert (shape(found.gang), [finding.rule for finding in found.findings]) == (
@@ -200,7 +189,6 @@ def test_a_pod_set_of_kueue_may_start_without_pods(read):
 
 
 def pod(number: int, spec: str, annotations: str = "") -> str:
-    """Return a pod."""
     meta = f"{{name: train-{number}, namespace: ml, annotations: {{{annotations}}}}}"
     return f"apiVersion: v1\nkind: Pod\nmetadata: {meta}\nspec: {spec}"
 
@@ -233,13 +221,11 @@ def test_pods_of_a_pod_group_are_one_gang(read):
     ],
 )
 def test_pod_groups_of_volcano_and_kai(read, version, name, spec, levels):
-    """An annotation of the pod names its group."""
     [found] = read(f"{head(version, 'PodGroup')}spec: {spec}", *(pod(n, POD, f"{name}: train") for n in range(2)))
     assert (found.gang.level, found.gang.prefer_level, found.gang.hierarchy) == levels
 
 
 def test_groups_of_several_jobs_have_the_names_of_their_jobs(read):
-    """People know those."""
     own = "{name: gpus, resourceClaimTemplateName: four}"
     [found] = read(GROUPS, job("prefill", own), job("decode", own))
     assert [group.name for group in found.gang.pods] == ["prefill", "decode"]
@@ -257,7 +243,6 @@ def test_a_minimum_of_several_groups_is_not_split(read):
 
 
 def test_a_claim_of_all_pods_is_a_claim_of_the_gang(read):
-    """A ResourceClaim that they name is there once."""
     shared = POD.replace("resourceClaimTemplateName: four", "resourceClaimName: one")
     [found] = read(CLAIM, f"{head('batch/v1', 'Job')}spec: {{parallelism: 2, template: {template(shared)}}}")
     assert ([len(group.claims) for group in found.gang.pods], len(found.gang.shared_claims)) == ([0], 1)
@@ -332,7 +317,6 @@ CLAIM = (
 
 
 def test_a_claim_that_the_pods_of_one_group_name_is_theirs(read):
-    """The pods of the other group have their own."""
     named = "{name: once, resourceClaimName: one}"
     [found] = read(CLAIM, GROUPS.replace(f"resourceClaims: [{ONCE}]", ""), job("a", f"{GPUS}, {named}"), job("b", GPUS))
     assert claims(found) == ([], [(["gpus"], ["once"]), (["gpus"], [])])
@@ -346,7 +330,6 @@ def test_a_claim_of_some_groups_is_refused(read):
 
 
 def test_a_claim_that_several_gangs_name_is_refused(read):
-    """A LeaderWorkerSet of two replicas has the ResourceClaim once, and not once for each."""
     pods = template(POD.replace("resourceClaimTemplateName: four", "resourceClaimName: one"))
     text = f"spec: {{replicas: 2, leaderWorkerTemplate: {{size: 3, workerTemplate: {pods}}}}}"
     with pytest.raises(InputError, match="2 gangs share a claim"):
@@ -354,7 +337,6 @@ def test_a_claim_that_several_gangs_name_is_refused(read):
 
 
 def test_without_devices_there_is_no_gang(read):
-    """The message says it."""
     with pytest.raises(InputError, match="requests devices"):
         read(f"{head('batch/v1', 'Job')}spec: {{template: {template(BARE)}}}")
 

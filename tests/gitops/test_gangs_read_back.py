@@ -68,7 +68,6 @@ def read_back(one: Workload, scheduler: str, on: Cluster, folder: Path) -> tuple
 
 @pytest.mark.parametrize("seed", range(60))
 def test_a_gang_of_kai_is_read_as_it_was_written(seed, on, tmp_path):
-    """Groups, slices, minima and levels of nested subgroups, for every copy."""
     one = random_gang(random.Random(seed))
     found = read_back(one, "kai", on, tmp_path)
     assert found is None or [shape(read.gang) for read in found] == [shape(one)] * one.replicas
@@ -77,14 +76,12 @@ def test_a_gang_of_kai_is_read_as_it_was_written(seed, on, tmp_path):
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("required", ["block", "rack", "host"])
 def test_one_group_is_read_as_it_was_written(scheduler, required, on, tmp_path):
-    """Every scheduler has a minimum or a level for a single group."""
     one = gang(group(pods=8), level=required, replicas=2)
     found = read_back(one, scheduler, on, tmp_path)
     assert [shape(read.gang) for read in found] == [shape(one)] * 2
 
 
 def test_a_subgroup_that_starts_without_pods_has_the_minimum_none(on, tmp_path):
-    """A minMember of 0 is a number, not a missing one."""
     one = gang(group("a", 2), group("b", 4, least=0), level="rack")
     found = read_back(one, "kai", on, tmp_path)
     assert [each.least for each in found[0].gang.pods] == [2, 0]
@@ -125,7 +122,6 @@ spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nv
 
 @pytest.mark.parametrize(("total", "rules"), [(2, []), (4, ["gang-pods-missing"])])
 def test_plain_pods_of_kueue_are_one_gang(total, rules, on, tmp_path):
-    """Their annotation says how many pods there are."""
     pods = "".join(POD.replace("NAME", name).replace("TOTAL", str(total)) for name in ("a", "b"))
     (tmp_path / "pods.yaml").write_text(TEMPLATE + pods)
     [read] = read_gangs(tmp_path, on, R136)

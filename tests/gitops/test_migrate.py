@@ -69,7 +69,6 @@ def sound(texts):
 
 
 def test_an_unknown_resource_stays_until_a_class_is_named(tmp_path):
-    """A finding says how to name the class that replaces it."""
     value = pod({"example.com/thing": 1})
     found = migrated(tmp_path, value)
     assert "example.com/thing" in left(found)
@@ -79,7 +78,6 @@ def test_an_unknown_resource_stays_until_a_class_is_named(tmp_path):
 
 
 def test_a_migrated_workload_has_nothing_left_to_migrate(tmp_path):
-    """A second run finds nothing."""
     again = write(tmp_path / "again", job=migrated(tmp_path, pod(GPU)).texts["pod.yaml"])
     assert not migrate(read_manifests([again])).texts
 
@@ -152,7 +150,6 @@ def test_every_container_keeps_at_least_what_it_asked_for(tmp_path, seed):
     ],
 )
 def test_a_known_resource_becomes_its_class_and_selector(tmp_path, resource, device_class, text):
-    """The name of the resource says which devices of the class they were."""
     (request,) = requests_of(migrated(tmp_path, pod({resource: 1})))
     assert request["exactly"]["deviceClassName"] == device_class
     selectors = [selector["cel"]["expression"] for selector in request["exactly"].get("selectors", ())]
@@ -186,7 +183,6 @@ SHARES = [
 
 @pytest.mark.parametrize(("value", "why"), SHARES)
 def test_a_workload_with_a_share_is_left_alone(tmp_path, value, why):
-    """A share never becomes a whole device or a class, whatever the cluster has, and the reason is reported."""
     folder = tmp_path / "work"
     for found in (
         migrated(folder, value),
@@ -264,7 +260,6 @@ DATA = {"job.yaml": yaml.safe_dump(pod({"amd.com/gpu": 8})), "other": "amd.com/g
     ],
 )
 def test_what_is_asked_outside_a_pod_template_is_reported(tmp_path, value, text):
-    """Nothing is lost silently: a TrainJob's resources are its runtime's, and text is not changed."""
     assert text in left(migrated(tmp_path, {"apiVersion": "v1", "metadata": {"name": "t"}, **value}))
 
 
@@ -293,7 +288,6 @@ def specs(found):
     ],
 )
 def test_a_class_serves_each_resource_name(tmp_path, cluster, resources, expected):
-    """The workload stays, and each name has a class of its own; one that is narrower than its class has selectors."""
     found = kept(tmp_path, *({name: 1} for name in resources), cluster=load_cluster(f"sample:{cluster}"))
     assert specs(found) == expected
     assert found.workloads
@@ -310,7 +304,6 @@ def test_two_names_of_one_class_without_a_name_are_two_classes(tmp_path):
 
 
 def test_a_named_class_that_is_not_there_serves_no_name(tmp_path):
-    """Without its selectors no class can be written."""
     found = kept(tmp_path, {"example.com/thing": 1}, device_classes={"example.com/thing": "things"})
     assert "no DeviceClass things" in left(found)
 

@@ -21,13 +21,11 @@ def migrated(folder, text, name="p.yaml"):
 
 
 def changed_lines(before, after):
-    """Return the lines that are gone and those that are new."""
     lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
     return [line[2:] for line in lines if line[0] == "-"], [line[2:] for line in lines if line[0] == "+"]
 
 
 def test_the_comment_behind_the_limits_stays(tmp_path):
-    """Only the lines of the limits go, and only those of the claims come."""
     before = REPRO.read_text(encoding="utf-8")
     gone, new = changed_lines(before, migrated(tmp_path, before))
     assert [line.strip() for line in gone] == ["limits:", "nvidia.com/gpu: 1"]
@@ -51,7 +49,6 @@ RESOURCES = {
 @pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("resources", RESOURCES.values(), ids=RESOURCES)
 def test_every_comment_and_every_other_value_stays(tmp_path, resources, deep):
-    """In block and in flow style the amount goes, the claim comes, and the rest is as it was."""
     item = "  - " if deep else "- "
     inner = resources.replace("\n", "\n  ") if deep else resources
     space = "  " if deep else ""
@@ -71,7 +68,6 @@ def test_every_comment_and_every_other_value_stays(tmp_path, resources, deep):
 
 
 def test_resources_that_an_anchor_shares_are_refused(tmp_path):
-    """Two containers with one text cannot have claims of their own."""
     text = f"{HEAD}  containers:\n  - name: a\n    resources: &r {GPU}\n  - name: b\n    resources: *r\n"
     with pytest.raises(DraLabError, match=r"document 1: .*anchor.*Write the value out"):
         migrated(tmp_path, text)
@@ -88,7 +84,6 @@ def test_a_folder_can_be_applied(tmp_path, capsys):
 
 
 def test_files_of_one_name_are_all_written(tmp_path):
-    """Overlays with the same file name keep a file each."""
     text = REPRO.read_text(encoding="utf-8")
     for name in ("a/x", "b/x", "c/x"):
         (tmp_path / name).mkdir(parents=True)
@@ -101,7 +96,6 @@ def test_files_of_one_name_are_all_written(tmp_path):
     ("cluster", "resource", "files"), [("eks-p4d", "nvidia.com/gpu", 0), ("mi300x", "amd.com/gpu", 3)]
 )
 def test_the_check_that_keep_resource_name_prints_succeeds(tmp_path, capsys, cluster, resource, files):
-    """It names the workload, and the folder only if files were written."""
     work = tmp_path / "work.yaml"
     work.write_text(REPRO.read_text(encoding="utf-8").replace("nvidia.com/gpu", resource), encoding="utf-8")
     made = tmp_path / "kept"

@@ -54,12 +54,10 @@ def places(found: Explanation) -> dict[str, str]:
 
 
 def claim_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the claim of the first pod."""
     return next(one for one in objects if one["kind"] == "ResourceClaim")
 
 
 def test_pods_of_tainted_devices_are_evicted_and_go_elsewhere(ask):
-    """NoExecute without a toleration; a pod on other devices stays out of it."""
     found = ask([P1, Running("p2", "b1", (0,))])
     assert places(found) == {"team/p1": "b1"}
     assert (found.rule.devices, found.rule.in_use, found.rule.claims) == (2, 1, ("team/p1-gpus",))
@@ -67,14 +65,12 @@ def test_pods_of_tainted_devices_are_evicted_and_go_elsewhere(ask):
 
 
 def test_a_pod_without_a_place_comes_first_with_the_reason(ask):
-    """One GPU is free elsewhere for two pods, one of which is larger."""
     found = ask([Running("big", "a1", (0, 1)), Running("p2", "b1", (0,))])
     assert places(found) == {"team/big": ""}
     assert "team/big has no place" in found.sentence
 
 
 def test_a_pod_gets_another_device_of_its_node(ask):
-    """One device is tainted, and the other one of the node is free."""
     rule = document({**SELECTS_A1, "device": "gpu-0"})
     found = ask([P1, Running("p2", "b1", (0, 1))], rule=rule)
     assert [(move.node_to, move.devices[0].device.device) for move in found.moves] == [("a1", "gpu-1")]
@@ -82,7 +78,6 @@ def test_a_pod_gets_another_device_of_its_node(ask):
 
 @pytest.mark.parametrize("effect", ["NoSchedule", "None"])
 def test_other_effects_evict_no_pod(ask, effect):
-    """The pods on the devices are named, and they stay."""
     found = ask([P1], rule=document(effect=effect))
     assert [(pod.pod, pod.evicted) for pod in found.rule.pods] == [("team/p1", False)]
     assert found.moves == ()
@@ -115,7 +110,6 @@ def test_the_first_sentence_says_what_an_open_selector_selects(ask, selector, re
     ],
 )
 def test_a_rule_does_nothing_if_its_gate_is_off(ask, release, gate):
-    """The answer names the gate."""
     found = ask([P1], release=release)
     assert (found.rule.gate, bool(found.moves)) == (gate, not gate)
     assert (f"does nothing in Kubernetes {release.version}" in found.sentence) == bool(gate)
@@ -173,8 +167,6 @@ def test_a_gang_moves_together_or_not_at_all(ask):
 
 
 def test_pods_that_the_controller_leaves_alone(ask):
-    """Extended resources are not in the claims of the pod's spec, and a pod without a node is not running."""
-
     def extended(objects):
         pod = next(one for one in objects if one["kind"] == "Pod")
         pod["spec"]["resourceClaims"] = []
@@ -191,7 +183,6 @@ def test_pods_that_the_controller_leaves_alone(ask):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_clusters(tmp_path, seed):
-    """Every pod on a tainted device is accounted for, and no place is tainted, in use, too small or not allowed."""
     case = random_case(seed)
     pool = sorted(case.nodes)[seed % len(case.nodes)]
     selector = {"pool": pool} if seed % 2 else {"pool": pool, "device": "gpu-0"}
@@ -244,7 +235,6 @@ def test_a_rule_of_the_model_is_checked_too(ask):
     ],
 )
 def test_errors_say_where_and_what_next(tmp_path, text, message):
-    """An unknown field, another kind of object, several rules, an empty file."""
     path = tmp_path / "rule.yaml"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -252,7 +242,6 @@ def test_errors_say_where_and_what_next(tmp_path, text, message):
 
 
 def test_the_command_has_an_exit_status_and_json(tmp_path, capsys):
-    """0 if every evicted pod fits elsewhere, 1 if one has no place, 2 for options that are for manifests."""
     path = str(tmp_path / "rule.yaml")
     for pool, status, outcome in (("dgx-14", 0, "fits"), ("dgx-13", 1, "does-not-fit")):
         (tmp_path / "rule.yaml").write_text(yaml.safe_dump(document({"pool": pool})))

@@ -42,7 +42,6 @@ WAITING = (
 
 
 def rule(selector: dict[str, str] | None, effect: str = "NoExecute") -> dict[str, Any]:
-    """Return a taint rule with a selector, or without one."""
     spec: dict[str, Any] = {"taint": {"key": "example.com/fault", "effect": effect}}
     if selector is not None:
         spec["deviceSelector"] = selector
@@ -112,7 +111,6 @@ def test_pods_that_a_taint_rule_begins_to_evict_come_first(busy):
 
 
 def test_a_rule_without_a_selector_ends_with_1_37_1(busy):
-    """What it kept away starts to work; the rule itself changes."""
     upgrade = check(busy(rule(None)), release="1.37.0", upgrade="1.37.1")
     assert [(turn, kind) for turn, kind, _ in rows(upgrade)] == [
         ("changes", "taint rule"),
@@ -133,7 +131,6 @@ def test_a_rule_among_the_manifests_changes_too(busy, tmp_path):
 
 
 def test_a_pending_pod_that_would_find_no_device_any_more_stops(busy):
-    """The rule taints the only free devices."""
     upgrade = check(busy(rule({"pool": "b1"}, "NoSchedule")), release="1.36", upgrade="1.37")
     assert ("stops", "pod", "team/waiting") in rows(upgrade)
 
@@ -148,7 +145,6 @@ def test_counters_of_1_36_3_let_a_claim_start():
 
 @pytest.mark.parametrize("name", ROWS)
 def test_each_rule_that_a_release_changes_is_found(tmp_path, name):
-    """The manifest stops or starts to work, or nothing is listed about it."""
     row = ROWS[name]
     nodes = [an_object("Node", one, "v1") for one in ("n1", "n2")]
     classes = [an_object("DeviceClass", "gpu", spec=CLASS)]
@@ -173,24 +169,22 @@ def test_partitions_are_used_once_their_gate_is_on():
     upgrade = check(load_cluster("sample:mig"), release="1.34", upgrade="1.36")
     assert rows(upgrade)[0] == ("starts", "pool", "gpu.nvidia.com/mig-a100")
     assert upgrade.changes[0].gates == ("DRAPartitionableDevices",)
+    assert list(frame(upgrade).gates) == ["DRAPartitionableDevices"] * 2
 
 
 def test_gates_of_both_releases_decide():
-    """A gate that is on before the upgrade changes nothing by it."""
     cluster = load_cluster("sample:mig")
     start = KubernetesRelease("1.35", {"DRAPartitionableDevices": True})
     assert check(cluster, release=start, upgrade="1.36").changes == ()
 
 
 def test_a_release_that_is_not_newer_is_refused_with_both_names():
-    """The cluster's own release counts."""
     cluster = replace(load_cluster("sample:mig"), server_version="v1.37.1")
     with pytest.raises(InputError, match=r"1\.36\.3 is not newer than 1\.37\.1, where the upgrade of sample:mig"):
         check(cluster, upgrade="1.36")
 
 
 def test_what_is_not_decided_in_time_is_no_change():
-    """It is named, and the outcome is open."""
     upgrade = check(load_cluster("sample:eks-p4d"), release="1.34", upgrade="1.36", time_limit=1e-6)
     assert upgrade.undecided
     assert not [row for row in rows(upgrade) if row[1] != "pool"]
@@ -198,8 +192,6 @@ def test_what_is_not_decided_in_time_is_no_change():
 
 
 def test_a_cancelled_check_ends():
-    """Between two of its parts."""
-
     class Set:
         def is_set(self) -> bool:
             return True
@@ -210,14 +202,7 @@ def test_a_cancelled_check_ends():
         compare_releases(cluster, read_manifests([]), *releases, cancel=Set())  # type: ignore[arg-type]
 
 
-def test_a_frame_has_a_row_for_each_change():
-    """With the gates as one text."""
-    table = frame(check(load_cluster("sample:mig"), release="1.34", upgrade="1.36"))
-    assert list(table.gates) == ["DRAPartitionableDevices"] * 2
-
-
 EXITS = {
-    "sample:mig --release 1.34 --upgrade 1.36": 0,
     "sample:trouble --release 1.36.2 --upgrade 1.36.3": 0,
     "sample:eks-p4d --release 1.34 --upgrade 1.36 --time-limit 0.000001": 2,
     "sample:eks-p4d --release 1.34 --upgrade 1.36 --time-limit 0.000001 --allow-unchecked": 0,
@@ -231,7 +216,6 @@ EXITS = {
 
 @pytest.mark.parametrize("words", EXITS)
 def test_the_exit_status_says_whether_something_stops(words):
-    """0: nothing stops; 2: not decided, or options that do not belong together."""
     assert main(["check", *words.split()]) == EXITS[words]
 
 

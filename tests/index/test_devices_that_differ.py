@@ -42,7 +42,6 @@ def different(number: int, fields):
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("what", DIFFER)
 def test_the_device_that_is_asked_for_is_taken(what, order):
-    """Whatever the devices have in common, the plan takes the second one, and counts it alone."""
     first, second, expression = DIFFER[what]
     devices = [different(0, first), different(1, second)][::order]
     selector = DeviceSelector(cel=CELDeviceSelector(expression=expression))

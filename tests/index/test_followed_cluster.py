@@ -16,7 +16,6 @@ from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
 
 
 def with_node(cluster: Cluster, **fields):
-    """Change the first node."""
     return {"nodes": (replace(cluster.nodes[0], **fields), *cluster.nodes[1:])}
 
 
@@ -75,7 +74,6 @@ def answers(cluster: Cluster) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_cluster_answers_as_one_that_is_read_afresh(change):
-    """Nothing that depends on what changed is kept."""
     before = dra_lab.load_cluster("sample:eks-p4d")
     first = answers(before)
     fields = CHANGES[change](before)
@@ -85,7 +83,6 @@ def test_a_changed_cluster_answers_as_one_that_is_read_afresh(change):
 
 
 def test_a_label_moves_devices_whose_slice_selects_nodes():
-    """A slice for the nodes of a zone has no devices for a node that leaves the zone."""
     cluster = dra_lab.load_cluster("sample:eks-p4d")
     zone = cluster.nodes[0].metadata.labels["topology.kubernetes.io/zone"]
     wanted = NodeSelectorRequirement(key="topology.kubernetes.io/zone", operator="In", values=(zone,))

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import collections
+
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from small_holders import a_claim, a_pod, held_by, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab import check_cluster
+import dra_lab
+from dra_lab import Cluster, check_cluster
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.slices import CounterSet
+from dra_lab.pictures.charts.amounts import node_amounts
+from dra_lab.pictures.device_states import State, device_states
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.sketch.kind_counts import kind_counts
 from dra_lab.words.frames import AUDIT_COLUMNS, audit_frame, counters_frame, in_use_frame
 
 
 def rules(found) -> set[str]:
-    """The rules of a cluster's findings."""
     return {finding.rule for finding in check_cluster(found)}
 
 
@@ -44,14 +52,12 @@ HOLDERS = {
 
 @pytest.mark.parametrize("name", HOLDERS)
 def test_a_device_in_use_names_who_holds_it(name):
-    """One row a device, with its claims, for which pods they are reserved, and what is left of a shared one."""
     claims, expected = HOLDERS[name]
     shared = {"capacity": {"memory": DeviceCapacity(value="80Gi")}, "allow_multiple_allocations": "shares" in name}
     assert row(cluster(a_slice(GPU, device("gpu-0", **shared)), claims=claims), **expected) == expected
 
 
 def test_counters_tell_what_the_devices_in_use_draw():
-    """Each device draws once; more than there is becomes a finding."""
     use = DeviceCounterConsumption(counter_set="set", counters={"slices": Counter(value="4")})
     made = a_slice(GPU, *(device(f"part-{n}", consumes_counters=(use,)) for n in range(3)))
     sets = (CounterSet(name="set", counters={"slices": Counter(value="7")}),)
@@ -80,7 +86,6 @@ def test_a_claim_that_no_pod_uses_is_reported(name):
 
 
 def test_admin_access_holds_nothing():
-    """No pod waits for the devices of a claim that only watches them."""
     claim = a_claim(result(admin_access=True), pods=("gone",))
     assert {"claim-unreserved", "claim-of-gone-pods"}.isdisjoint(rules(held_by(claim, pods=(a_pod("p"),))))
 
@@ -118,7 +123,6 @@ def test_health_is_reported_of_the_device_that_kubelet_means(resource, name, exp
 
 
 def test_a_single_device_of_a_request_needs_no_name():
-    """Whatever its identifier says, there is no other device that could be meant."""
     odd = a_pod("p", health=("claim:devices/r", "vendor.com/class=odd", "Unknown"))
     assert health(odd, claim=a_claim(result(), pods=("p",))) == {"gpu-0": "Unknown"}
 
@@ -139,7 +143,6 @@ def test_a_pod_that_ended_says_nothing_of_its_devices():
 
 @pytest.mark.parametrize(("state", "signs"), [("Unhealthy", 2), ("Healthy", 0)])
 def test_an_unhealthy_device_is_reported_and_seen(state, signs):
-    """A finding has the pods that use it; the picture has a word on the device and in the legend."""
     pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", state)),)
     found = held_by(a_claim(result(), pods=("p",)), pods=pods)
     reported = [finding.message for finding in check_cluster(found) if finding.rule == "device-unhealthy"]
@@ -148,13 +151,43 @@ def test_an_unhealthy_device_is_reported_and_seen(state, signs):
 
 
 def test_a_taint_of_a_held_device_is_in_the_table():
-    """Effects that keep no pod away are left out."""
     taints = (DeviceTaint(key="a", effect="NoSchedule"), DeviceTaint(key="b", effect="None"))
     found = cluster(a_slice(GPU, device("gpu-0", taints=taints)), claims=(a_claim(result()),))
     assert row(found, taints="") == {"taints": "a:NoSchedule"}
 
 
 def test_tables_of_an_idle_cluster_are_empty_with_their_columns():
-    """No claim, no row; the columns are there to be named."""
     idle = cluster(a_slice(GPU, device("gpu-0")))
     assert (len(in_use_frame(idle)), list(audit_frame(idle).columns)) == (0, list(AUDIT_COLUMNS))
+
+
+def test_a_partition_in_use_blocks_eight_others_everywhere():
+    mig = dra_lab.load_cluster("sample:mig")
+    node = mig.node_names[0]
+    states = collections.Counter(state.state for state in device_states(mig, node).values())
+    assert (states[State.IN_USE], states[State.BLOCKED]) == (1, 8)
+    assert (dra_lab.frame(mig)["state"] == "free").sum() == 41
+    assert kind_counts(mig, KubernetesRelease("1.36"))["gpu"].possible == 41
+
+
+def test_a_partition_is_a_part_of_its_gpu():
+    """Two of seven slices are in use: two sevenths of a GPU, though it takes two pieces of memory whole."""
+    (amounts,) = node_amounts(dra_lab.load_cluster("sample:mig"))
+    assert (amounts.in_use, amounts.total) == (pytest.approx(2 / 7), pytest.approx(2))
+
+
+@pytest.mark.parametrize(("release", "seen"), [("1.36", True), ("1.37", False)])
+def test_an_incomplete_pool_of_another_node_with_counters_is_seen_until_1_37(release, seen):
+    """In 1.36 every node sees the counters of all others, so a request for all devices gives up (semantics 3.2.3)."""
+    sample = dra_lab.load_cluster("sample:mig")
+    slices = []
+    for node in ("a", "b"):
+        for slice_ in sample.slices:
+            spec = replace(slice_.spec, node_name=node, pool=replace(slice_.spec.pool, name=node))
+            if node == "b" or spec.shared_counters is not None:  # the pool of `a` has its counters and no devices
+                metadata = replace(slice_.metadata, name=f"{node}-{slice_.metadata.name}")
+                slices.append(replace(slice_, metadata=metadata, spec=spec))
+    every = ExactDeviceRequest(device_class_name="mig.nvidia.com", allocation_mode="All")
+    sketch = dra_lab.ClaimSketch(requests=(DeviceRequest(name="all", exactly=every),))
+    plan = dra_lab.make_plan(Cluster(slices=tuple(slices), classes=sample.classes), sketch, node="b", release=release)
+    assert ["gpu.nvidia.com/a is not complete" in short.message for short in plan.shortfalls] == [seen]

@@ -19,23 +19,19 @@ FABRIC = Hierarchy("fabric", LEVELS, DOMAINS, (LeftOut("n5", "has no label examp
 
 @pytest.mark.parametrize("name", ["rack", "Rack", "example.com/rack"])
 def test_a_level_has_a_name_and_a_key(name):
-    """Both name the level; the case of the name does not matter."""
     assert [domain.path for domain in FABRIC.at(name)] == [("b1", "r1"), ("b2", "r1")]
 
 
 def test_an_unknown_level_names_the_levels():
-    """The message has what a person can write instead."""
     with pytest.raises(InputError, match=r"no level 'racks'; did you mean 'rack'.*: block, rack"):
         FABRIC.at("racks")
 
 
 def test_no_level_is_named_by_nothing():
-    """Levels of HyperNodes have no key, and an empty name is not theirs."""
     with pytest.raises(InputError):
         Hierarchy("HyperNodes", (Level("rack"),), ()).level_index("")
 
 
 @pytest.mark.parametrize(("node", "path"), [("n2", ("b1", "r1")), ("n4", ("b2",)), ("n5", ())])
 def test_a_node_has_the_path_of_its_innermost_domain(node, path):
-    """A node outside the innermost level has the path of its outer domain; a node left out has none."""
     assert FABRIC.path_of(node) == path

@@ -6,7 +6,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import semver_key
-from dra_lab.model.release import KubernetesRelease, release_of_cluster
+from dra_lab.model.release import KubernetesRelease
 
 
 def test_a_device_id_prints_as_driver_pool_device_and_reads_back():
@@ -16,7 +16,6 @@ def test_a_device_id_prints_as_driver_pool_device_and_reads_back():
 
 
 def test_precedence_ignores_build_metadata():
-    """1.0.0 and 1.0.0+x are equal in order, a pre-release comes before its release."""
     assert semver_key("1.0.0") == semver_key("1.0.0+x")
     assert semver_key("1.0.0-rc.1") < semver_key("1.0.0-rc.2") < semver_key("1.0.0-rc.x") < semver_key("1.0.0")
 
@@ -38,14 +37,5 @@ def test_gates_follow_the_release_unless_overridden():
 
 @pytest.mark.parametrize("make", [lambda: KubernetesRelease("1.12"), lambda: KubernetesRelease("1.36", {"X": True})])
 def test_unknown_releases_and_gates_are_refused(make):
-    """An unknown release or gate raises InputError and lists the known ones."""
     with pytest.raises(InputError, match=r"known|use one of"):
         make()
-
-
-def test_the_lowest_kubelet_decides_the_release():
-    """The target release is that of the lowest kubelet, kept within the known releases."""
-    assert release_of_cluster("", ("v1.37.0", "v1.35.2")) == "1.35"
-    assert release_of_cluster("", ("v1.20.0",)) == "1.34"
-    assert release_of_cluster("", ("v1.99.0",)) == "1.38"
-    assert release_of_cluster("", ()) == "1.36.3"

@@ -25,7 +25,6 @@ WORDS = "x y " * 250_000
     ],
 )
 def test_a_message_with_a_long_value_is_short(said, long):
-    """A selector of 1 MB stands in no message; its length does."""
     assert len(said(long)) < 6 * MAX_TEXT
     assert "(1,000,000 characters)" in said(long)
 
@@ -38,7 +37,6 @@ def test_usual_messages_stay_as_they_are():
 
 @pytest.mark.parametrize("command", ["plan", "check"])
 def test_a_class_of_millions_of_characters_is_shortened(command, tmp_path, capsys):
-    """Neither output nor errors repeat it."""
     exactly = {"deviceClassName": "c" * 1_000_000, "count": 1}
     spec = {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "one"}}

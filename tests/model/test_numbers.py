@@ -39,7 +39,6 @@ SPELLINGS = [
 
 @pytest.mark.parametrize(("rule", "text", "printed"), SPELLINGS, ids=[case[0] for case in SPELLINGS])
 def test_spelling(rule, text, printed):
-    """A quantity is printed in the suffix of its kind that leaves the smallest whole number."""
     assert canonical_quantity(text) == printed, rule
 
 
@@ -70,7 +69,6 @@ NO_DIGITS = ["\u0663", "\u0969", "\uff13", "\u00b3", "1\u0663"]
     [("1Gi", 2**30), ("1024Mi", 2**30), ("100m", Fraction(1, 10)), ("1e3", 1000), ("2k", 2000), (16, 16), (".5", 0.5)],
 )
 def test_every_spelling_has_its_exact_value(text, value):
-    """A quantity's value is exact, with binary and decimal suffixes, exponents and bare numbers."""
     assert parse_quantity(text) == value
 
 
@@ -83,14 +81,12 @@ def test_every_spelling_has_its_exact_value(text, value):
 )
 @pytest.mark.parametrize("read", [parse_quantity, canonical_quantity])
 def test_other_text_is_no_quantity(read, text):
-    """Text that is no quantity raises QuantityError and says what to write."""
     with pytest.raises(QuantityError, match="write for example"):
         read(text)
 
 
 @pytest.mark.parametrize("text", ["1e1000", "9" * 100])
 def test_a_quantity_beyond_all_bounds_is_refused(text):
-    """A few characters cannot stand for a number that fills the memory."""
     with pytest.raises(QuantityError):
         parse_quantity(text)
 
@@ -106,7 +102,6 @@ def test_a_label_with_other_digits_is_no_number(digit):
 @pytest.mark.parametrize("option", ["--replicas", "--time-limit"])
 @pytest.mark.parametrize("digit", NO_DIGITS)
 def test_an_option_with_other_digits_is_refused(option, digit, capsys):
-    """Exit status 2, and the message shows what was given."""
     with pytest.raises(SystemExit) as ended:
         main(["plan", "sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs", option, digit])
     assert (ended.value.code, digit in capsys.readouterr().err) == (2, True)
@@ -121,12 +116,10 @@ def test_a_number_of_nodes_with_other_digits_is_refused(digit, tmp_path):
 
 @pytest.mark.parametrize("text", ["1.0", "01.0.0", "v1.0.0", "1.0.0-01", "", *(f"1.{digit}.0" for digit in NO_DIGITS)])
 def test_a_version_has_exactly_three_numbers(text):
-    """Text that is no semantic version raises SemverError."""
     with pytest.raises(SemverError):
         semver_key(text)
 
 
 @pytest.mark.parametrize("digit", NO_DIGITS)
 def test_a_kubelet_version_with_other_digits_is_unknown(digit):
-    """It counts as no version at all."""
     assert release_of_cluster("", [f"v1.{digit}.1"]) == DEFAULT_RELEASE

@@ -34,14 +34,12 @@ VERSIONS = {
 
 @pytest.mark.parametrize(("version", "rules"), VERSIONS.items())
 def test_a_version_has_the_rules_of_the_last_level_that_is_known(version, rules):
-    """A minor release means its newest patch level."""
     release = KubernetesRelease(version)
     assert (release.version, release) == (rules, KubernetesRelease(rules))
 
 
 @pytest.mark.parametrize("version", ["", "1", "1.33", "1.39", "2.36", "1.36.x", "1.3", "1.37.", "latest"])
 def test_an_unknown_version_is_refused(version):
-    """The message names the known minor releases."""
     with pytest.raises(InputError, match=r"not known; use one of 1\.34, 1\.35, 1\.36, 1\.37, 1\.38 \(alpha\)"):
         KubernetesRelease(version)
 
@@ -62,7 +60,6 @@ def test_1_38_refuses_gates_that_1_37_takes(gate, on, message):
 
 
 def test_what_a_gate_was_for_stays_on_when_it_is_gone():
-    """DRA itself, and taints with the gate set to what it is locked to."""
     assert KubernetesRelease("1.38").enabled("DynamicResourceAllocation")
     assert KubernetesRelease("1.38", {"DRADeviceTaints": True}).enabled("DRADeviceTaintRules")
 
@@ -78,7 +75,6 @@ GATES_SINCE = {
 
 @pytest.mark.parametrize("gate", GATES_SINCE)
 def test_a_gate_is_known_from_its_release_on(gate):
-    """The release before does not start with it, and the release has its default."""
     before, since, on = GATES_SINCE[gate]
     with pytest.raises(InputError, match=f"has no feature gate {gate}"):
         KubernetesRelease(before, {gate: True})
@@ -90,6 +86,7 @@ CLUSTERS = [
     ("", ["v1.36.2", "v1.36.4"], "1.36.2"),
     ("", ["v1.37.1", "v1.36.9"], "1.36.3"),
     ("", ["v1.31.4"], "1.34"),
+    ("", ["v1.37.0", "v1.35.2"], "1.35"),
     ("", ["v1.39.0"], "1.38"),
     ("", ["v1.38.0-alpha.2"], "1.38"),
     ("", ["unknown"], "1.36.3"),
@@ -112,12 +109,10 @@ def with_versions(server, kubelets):
 
 @pytest.mark.parametrize(("server", "kubelets", "expected"), CLUSTERS)
 def test_the_version_of_the_api_server_decides_then_the_lowest_kubelet(server, kubelets, expected):
-    """Versions outside the known ones count as the nearest known."""
     assert with_versions(server, kubelets).default_release == expected
 
 
 def test_a_snapshot_keeps_the_version_of_the_api_server(tmp_path):
-    """A cluster that is read from it has the same release."""
     write_snapshot(make_snapshot(with_versions("v1.37.0", ["v1.36.2"])), tmp_path / "c")
     assert load_cluster(tmp_path / "c").default_release == "1.37.0"
 
@@ -125,7 +120,6 @@ def test_a_snapshot_keeps_the_version_of_the_api_server(tmp_path):
 @pytest.mark.parametrize(("release", "tainted"), [("1.36", False), ("1.37.0", True), ("1.37.1", False)])
 @pytest.mark.parametrize("selector", [None, DeviceTaintSelector()], ids=["no selector", "an empty selector"])
 def test_a_taint_rule_without_a_selector_selects_nothing_from_1_37_1(release, tainted, selector):
-    """An empty selector still selects every device."""
     spec = DeviceTaintRuleSpec(device_selector=selector, taint=DeviceTaint(key="k", effect="NoSchedule"))
     rule = DeviceTaintRule(metadata=ObjectMeta(name="r"), spec=spec)
     cluster = replace(load_cluster("sample:two-sockets"), taint_rules=(rule,))

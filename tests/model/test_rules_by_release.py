@@ -100,7 +100,6 @@ ROWS = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_a_release_changes_a_rule(tmp_path, name):
-    """The same objects and manifest have another answer in the next release."""
     row = ROWS[name]
     found = [status(tmp_path, release, row.command, row.objects, row.manifest) for release in row.releases]
     assert found == [row.before, row.after]
@@ -140,7 +139,6 @@ def test_stored_names_with_two_slashes_are_tolerated(tmp_path):
 
 @pytest.mark.parametrize(("release", "evicted"), [("1.37", False), ("1.38", True)])
 def test_no_execute_evicts_pods_with_extended_resources_from_1_38(tmp_path, release, evicted):
-    """The claim of their devices is in the status of the pod alone."""
     objects = objects_of({"a1": 2, "b1": 2}, [Running("p1", "a1", (0,))])
     pod = next(one for one in objects if one["kind"] == "Pod")
     pod["spec"]["resourceClaims"] = []
@@ -154,7 +152,6 @@ def test_no_execute_evicts_pods_with_extended_resources_from_1_38(tmp_path, rele
 
 @pytest.mark.parametrize(("release", "noted"), [("1.37", True), ("1.38", False)])
 def test_to_1_37_an_old_class_may_serve_an_extended_resource(tmp_path, capsys, release, noted):
-    """This matters if several classes have the name of the resource."""
     spec = {**CLASS, "extendedResourceName": "example.com/gpu"}
     classes = [an_object("DeviceClass", name, spec=spec) for name in ("old", "new")]
     status(tmp_path, release, "check", [a_slice("s", FREE), *classes], POD, "-v")

@@ -11,7 +11,6 @@ _KINDS = {int: "int", bool: "bool", str: "string"}
 
 
 def node(name, labels=None, taints=(), cordoned=False, **allocatable):
-    """Return a Node; amounts are those that it can allocate."""
     amounts = {"cpu": "96", "memory": "512Gi", "pods": "110", **allocatable}
     spec = {"taints": list(taints)} if taints else {}
     return {
@@ -58,7 +57,6 @@ def device_class(driver, **spec):
 
 
 def request(name="gpu", count=1, cls=AMD, cel=(), **fields):
-    """Return a request of a claim."""
     selectors = [{"cel": {"expression": one}} for one in ([cel] if isinstance(cel, str) else cel)]
     exactly = {"deviceClassName": cls, "allocationMode": "ExactCount", "count": count, **fields}
     if fields.get("allocationMode") == "All":
@@ -74,13 +72,11 @@ def spec_of(*requests, same=""):
 
 
 def template(name, spec, namespace="team-a"):
-    """Return a ResourceClaimTemplate."""
     meta = {"name": name, "namespace": namespace}
     return {"apiVersion": f"{GROUP}/v1", "kind": "ResourceClaimTemplate", "metadata": meta, "spec": {"spec": spec}}
 
 
 def claim(name, spec, namespace="team-a", *, on="", devices=(), driver=AMD, pods=(), owner=""):
-    """Return a ResourceClaim, allocated if it has devices of a node."""
     meta = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
     if owner:
         meta["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": f"uid-{owner}"}]
@@ -116,7 +112,6 @@ def pod(name="train-7", namespace="team-a", *, claims=(), on="", phase="Pending"
 
 
 def waiting(spec, name="train-7", **fields):
-    """Return a pending pod with its template and the claim that was made from it."""
     made = claim(f"{name}-c0-x7k2p", spec, owner=name)
     return [pod(name, claims=("template:own",), **fields), template("own", spec), made]
 
@@ -144,7 +139,6 @@ def cluster(taints=(), gpu_taints=(), cordoned=False, slices=1):
 
 
 def write(folder, items, version="v1"):
-    """Write a list of objects in a version of the API; return its path."""
     items = [_older(one) if version == "v1beta1" else one for one in items]
     path = folder / "dump.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))

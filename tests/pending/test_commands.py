@@ -10,20 +10,13 @@ from dra_lab.cli import main
 REPRO = Path(__file__).parent / "repro"
 DUMP = str(REPRO / "dump.yaml")
 A100 = "NVIDIA A100-SXM4-40GB"
-
 FIRST_LINES = [
     (("--pod", "training/typo-0"), f'productName is "{A100}" on all 32'),
-    (("--pod", "training/cls-0"), "DeviceClass gpu.nvidia.co, which does not exist; did you mean gpu.nvidia.com?"),
-    (("--pod", "training/mini-0"), "no device of request gpu publishes the attribute resource.kubernetes.io/numaNode"),
-    (("--pod", "training/llm-13b-0"), "the constraint on resource.kubernetes.io/pcieRoot of request gpu"),
-    (("--pod", "training/ok-0"), "devices for its claims are free on 3 of 4 nodes"),
     (("--pod", "training/eval-0"), "training/eval-0 is not pending: it runs on ip-192-168-149-201.ec2.internal"),
     (
         ("--claim", "sel.yaml", "--pod", "selpod"),
         "zone=mars-1a that its node selector asks for; its value is us-east-1d",
     ),
-    (("--claim", "sel.yaml", "--pod", "bigcpu"), "requests 4,000 CPUs, and no node can allocate more than 96 CPUs"),
-    (("--claim", "sel.yaml", "--pod", "gated"), "its scheduling gate foo/bar"),
     (("--claim", "sel.yaml", "--pod", "noref"), "Fits on 3 of 4 nodes now"),
     (
         ("--claim", "shared.yaml"),
@@ -47,7 +40,6 @@ def test_the_first_line(capsys, words, expected):
 
 
 def test_every_pending_pod_of_a_dump(capsys):
-    """Without --pod and --claim, each pending pod has a line, and the status is that of a claim that does not fit."""
     status, out = _run(capsys, "explain")
     assert (status, out.partition("\n")[0]) == (1, "5 pods are pending for devices.")
     assert sum(" is pending" in line for line in out.splitlines()) == 5
@@ -87,13 +79,11 @@ def test_a_template_of_the_dump_counts(tmp_path, capsys, command):
 
 @pytest.mark.parametrize("more", [("--step",), ("--device", "gpu-3"), ("--node", "ip-192-168-140-52.ec2.internal")])
 def test_a_pod_of_the_dump_is_traced(capsys, more):
-    """The search, a device and a node are explained for the claims of a pod of the dump, as for a file."""
     status, out = _run(capsys, "explain", "--pod", "training/ok-0", *more)
     assert (status, bool(out)) == (0, True)
 
 
 def test_a_dump_without_pods_says_how_to_read_them(tmp_path, capsys):
-    """Without --claim, a cluster without pods ends with the command that reads them."""
     (tmp_path / "dump.json").write_text('{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}')
     assert main(["explain", str(tmp_path / "dump.json")]) == 2
     assert "kubectl get pods,resourceclaims,resourceclaimtemplates" in capsys.readouterr().err

@@ -282,15 +282,12 @@ CASES = {
         ("found no reason",),
     ),
 }
-
-
 SEARCHED = ("constraints that compete", "the limit of the search")
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 @pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.long] if c in SEARCHED else []) for c in CASES])
 def test_the_first_line_names_what_is_in_the_way(tmp_path, case, version):
-    """The sentence of a pending pod names the culprit, in every version of the API."""
     items, words = CASES[case]
     found = explain(load_cluster(write(tmp_path, items, version)), "team-a/train-7")
     assert [word for word in words if word not in found.sentence] == [], found.sentence
@@ -298,7 +295,6 @@ def test_the_first_line_names_what_is_in_the_way(tmp_path, case, version):
 
 
 def test_every_pending_pod_has_a_line(tmp_path):
-    """Without a pod, each pod that waits for devices has one line; pods that run have none."""
     items = (
         cluster() + waiting(ONE, "a", nodeSelector={"zone": "z9"}) + waiting(ONE, "b", schedulingGates=[{"name": "g"}])
     )
@@ -309,7 +305,6 @@ def test_every_pending_pod_has_a_line(tmp_path):
 
 
 def test_equal_pods_have_the_same_reason(tmp_path):
-    """Two replicas of one workload differ in their names alone."""
     items = cluster() + waiting(ONE, "a", nodeSelector={"zone": "z9"}) + waiting(ONE, "b", nodeSelector={"zone": "z9"})
     one, other = explain(load_cluster(write(tmp_path, items))).pods
     assert one.sentence.replace("team-a/a", "team-a/b") == other.sentence
@@ -320,7 +315,6 @@ def test_equal_pods_have_the_same_reason(tmp_path):
     [("train-7", "team-a/train-7"), ("team-a/train-8", "did you mean 'team-a/train-7'"), ("x", "2 pods are called x")],
 )
 def test_a_pod_is_found_by_its_name(tmp_path, pod_named, words):
-    """The namespace may be left out if one pod has the name; other names are an error that names the nearest pod."""
     items = cluster() + waiting(ONE) + [pod("x", claims=("own",)), pod("x", "team-b", claims=("own",))]
     found = load_cluster(write(tmp_path, items))
     try:
@@ -331,7 +325,6 @@ def test_a_pod_is_found_by_its_name(tmp_path, pod_named, words):
 
 
 def test_what_is_not_checked_is_said(tmp_path):
-    """Volumes, affinity to pods and the rules of another scheduler are not checked, and never count as passed."""
     volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
     items = cluster() + waiting(ONE, volumes=volumes, schedulerName="volcano")
     (found,) = explain(load_cluster(write(tmp_path, items))).pods
@@ -340,7 +333,6 @@ def test_what_is_not_checked_is_said(tmp_path):
 
 
 def test_a_node_may_be_named(tmp_path):
-    """With a node, the reason is about this node alone."""
     items = cluster() + waiting(ONE, nodeSelector={"zone": "z0"})
     read = load_cluster(write(tmp_path, items))
     assert "node-b does not have the label zone=z0" in explain(read, "train-7", node="node-b").sentence
@@ -348,7 +340,6 @@ def test_a_node_may_be_named(tmp_path):
 
 
 def test_text_from_a_cluster_is_harmless(tmp_path):
-    """Control signs of a label and markup in a gate change neither a terminal nor a page."""
     items = cluster() + waiting(ONE, nodeSelector={"zone": "\x1b[31m"}, schedulingGates=[{"name": "<script>"}])
     found = explain(load_cluster(write(tmp_path, items)), "train-7")
     assert ("\x1b" in str(found), "<script" in in_html(found)) == (False, False)

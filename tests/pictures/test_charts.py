@@ -5,12 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import subprocess
+import sys
 
+import altair as alt
 import pytest
 from benchmarks.big_cluster import big_cluster
 from checked_plans import checked_plan
+from code_of import code_of
 from msgspec.structs import replace
 
+import dra_lab
 from dra_lab import (
     ClaimSketch,
     Cluster,
@@ -30,6 +35,7 @@ from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, StrandedKin
 from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.plan import PlanStatus
 from dra_lab.pictures.charts.amounts import node_amounts
+from dra_lab.pictures.charts.look import VEGALITE
 from dra_lab.pictures.charts.node_charts import MOST_ROWS, of_nodes
 from dra_lab.planner.scenarios import ScenarioAnswer
 
@@ -39,18 +45,15 @@ LARGEST = 500_000
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
-    """Give the example cluster."""
     return load_cluster("sample:eks-p4d")
 
 
 @pytest.fixture(scope="module")
 def plan(cluster):
-    """Give the plan of the example claim."""
     return checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=KubernetesRelease("1.36"))
 
 
 def rows_of(chart) -> list[dict]:
-    """Return every row of data that a chart carries."""
     return [row for rows, _ in lists_below(chart.to_dict(), "values") for row in rows]
 
 
@@ -85,7 +88,6 @@ def fleet_of(*placements: Placement) -> Plan:
 
 @pytest.mark.parametrize("sample", [sample.name for sample in samples()])
 def test_the_amounts_of_a_node_add_up_to_its_devices(sample):
-    """In use, planned, free, stranded and blocked make the total; none is below 0; whole devices stay whole."""
     made = load_cluster(f"sample:{sample}")
     for amount in node_amounts(made):
         assert min(amount.values) >= 0
@@ -121,7 +123,6 @@ def test_cpus_of_one_device_are_counted_in_cpus():
 
 
 def test_stranded_is_a_part_of_what_is_free(cluster):
-    """Stranded devices are a part of the free amount, and never more than that."""
     node = cluster.node_names[1]
     kinds = (StrandedKind("gpu", 8, 6, 6), StrandedKind("nic", 99, 0, 0))
     lost = Stranded(("w",), kinds, (StrandedNodes((node,), kinds),))
@@ -137,7 +138,6 @@ def test_stranded_is_a_part_of_what_is_free(cluster):
 
 
 def test_every_node_is_in_exactly_one_row():
-    """However many nodes and states: no node is left out, none stands twice, no more rows than can be read."""
     chance = random.Random(3)
     for count, states in ((5, 5), (40, 40), (41, 3), (3000, 30), (3000, 700)):
         values = {f"n{at:04d}": (chance.randrange(states), chance.randrange(1 + states // 40)) for at in range(count)}
@@ -168,14 +168,12 @@ def test_a_large_cluster_makes_a_small_chart():
 
 
 def test_numbers_that_are_not_proven_say_so():
-    """A heat map writes ≥ before a number that could be larger, and a range for nodes that differ."""
     classes = (Fit("w", "node", ("a", "b"), Bounded(2, 2)), Fit("w", "node", ("c",), Bounded(1, 3)))
     rows = rows_of(chart([Headroom("w", Bounded(5, 7), classes)]))
     assert {row["node"]: row["words"] for row in rows} == {"a": "2", "b": "2", "c": "≥1"}
 
 
 def test_nodes_that_share_devices_are_one_row():
-    """The number of nodes whose devices are seen from several of them holds for all of them together."""
     headroom = Headroom("w", Bounded(3, 3), (Fit("w", "nodes", ("a", "b"), Bounded(3, 3)),))
     assert [row["node"] for row in rows_of(chart([headroom]))] == ["a + b together"]
 
@@ -198,7 +196,6 @@ def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> Plan:
 
 
 def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload():
-    """A part for each workload that has places, how many that is of all, and a bound where no proof is."""
     drawn = chart(
         [
             ScenarioAnswer("now", a_fleet({"large": 0, "small": 5}, bound=5, proven=True)),
@@ -217,7 +214,6 @@ def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload(
 
 
 def charts(cluster: Cluster, plan):
-    """Return one of every chart."""
     fits = [
         Headroom(HOSTILE, Bounded(1, 1), tuple(Fit("w", "node", (name,), Bounded(1, 1)) for name in cluster.node_names))
     ]
@@ -230,7 +226,6 @@ def charts(cluster: Cluster, plan):
 
 
 def test_names_from_a_cluster_are_data_and_never_expressions(cluster, plan):
-    """A hostile name stands in rows and titles, cleaned of signs that turn the text, and in no expression."""
     node = cluster.node_by_name[cluster.node_names[0]]
     from msgspec.structs import replace
 
@@ -256,7 +251,54 @@ def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
 
 
 def test_nothing_to_draw_is_reported_in_words():
-    """Empty questions give a chart with a sentence."""
     assert "No devices to show" in str(chart(Cluster()))
     assert "nothing to compare" in str(chart(Plan(PlanStatus.STOPPED, ())))
     assert chart(Cluster()).to_dict()
+
+
+def check_iris():
+    """Print when the grammar of IRIs was imported, and two checks."""
+    import sys
+
+    early = "rfc3987_syntax" in sys.modules
+    from jsonschema import Draft202012Validator as Reader
+
+    check = Reader({"format": "iri"}, format_checker=Reader.FORMAT_CHECKER).is_valid
+    print(early, check("https://example.org/\u00e4"), check("<<"), "rfc3987_syntax" in sys.modules)
+
+
+@pytest.fixture
+def small():
+    return dra_lab.chart(dra_lab.load_cluster("sample:two-sockets"))
+
+
+def test_a_chart_has_no_ground_and_no_ink_of_its_own(small):
+    """JupyterLab shows a chart on its own ground, with texts in the colour of the text around it."""
+    config = small._repr_mimebundle_()[VEGALITE]["config"]
+    assert config["background"] == "transparent"
+    assert config["title"]["color"] == config["style"]["guide-label"]["fill"] == "currentColor"
+
+
+def test_a_background_that_was_set_is_kept(small):
+    """A person's background stays, and the colours of texts stay those that Vega chooses."""
+    for given in (small.properties(background="#ffffff"), small.configure(background="#ffffff")):
+        assert "title" not in given._repr_mimebundle_()[VEGALITE].get("config", {})
+
+
+def test_a_theme_of_altair_is_kept(small):
+    """A chart keeps the colours of an enabled Altair theme."""
+    with alt.theme.enable("dark"):
+        assert small._repr_mimebundle_()[VEGALITE]["config"].keys() <= {"view"}
+
+
+def test_a_chart_that_is_saved_is_as_altair_makes_it(small):
+    """A saved page or picture has a white background, because its surroundings are unknown."""
+    assert "background" not in small.to_dict()["config"]
+
+
+@pytest.mark.long
+def test_iris_are_checked_as_ever_though_their_grammar_waits():
+    pytest.importorskip("rfc3987_syntax", reason="rfc3987_syntax is not installed here: nothing is put off")
+    code = code_of(check_iris)
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["False", "True", "False", "True"]

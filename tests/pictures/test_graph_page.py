@@ -15,7 +15,6 @@ from dra_lab.topology import node_graph
 
 @pytest.fixture(scope="module")
 def page():
-    """The page of a small node with a plan."""
     return graph_page(busy_cluster(), "n1", a_plan())
 
 
@@ -31,32 +30,27 @@ def vertices(page: str) -> list[dict]:
 
 
 def test_every_vertex_of_the_graph_is_drawn_once(page: str):
-    """The page draws exactly the networkx graph."""
     assert len(vertices(page)) == len(node_graph(busy_cluster(), "n1"))
 
 
 def test_places_and_devices_are_where_the_picture_has_them(page: str):
-    """The node is on top, and a PCIe root has its devices beside it; nothing moves by itself."""
     assert '"physics": {"enabled": false}' in page
     found = {vertex["label"]: (vertex["y"], vertex["x"]) for vertex in vertices(page)}
     assert found["n1"] < found["NUMA node 0"] < found["pci0000:10"] < found["A1 gpu-0"]
 
 
 def test_no_two_boxes_are_at_one_place(page: str):
-    """Positions are all different."""
     places = [(vertex["x"], vertex["y"]) for vertex in vertices(page)]
     assert len(set(places)) == len(places)
 
 
 def test_chosen_devices_have_the_colour_and_letter_of_their_request(page: str):
-    """As on the hardware picture."""
     chosen = {v["label"]: v["color"]["background"] for v in vertices(page) if v.get("borderWidth") == 3}
     assert chosen == {"A1 gpu-0": "#0072b2", "A2 gpu-2": "#0072b2", "B1 a": "#d55e00", "B2 b": "#d55e00"}
 
 
 @pytest.mark.parametrize("name", ["page", "hostile"])
 def test_nothing_is_loaded_from_elsewhere(name: str, request: pytest.FixtureRequest):
-    """No link and no foreign script, and a policy that forbids every request."""
     tags = Page(request.getfixturevalue(name)).tags
     assert {tag for tag, _ in tags}.isdisjoint({"link", "img", "iframe", "object", "a", "base", "form"})
     assert not [(tag, name) for tag, found in tags for name in found if name in ("src", "href") or name[:2] == "on"]
@@ -65,14 +59,12 @@ def test_nothing_is_loaded_from_elsewhere(name: str, request: pytest.FixtureRequ
 
 
 def test_every_address_in_it_is_a_note_of_the_library(page: str):
-    """What looks like a URL stands in the licences of vis-network, and in the name of the SVG namespace."""
     outside = re.sub(r"/\*.*?\*/", "", page, flags=re.DOTALL)
     found = set(re.findall(r"https?://[^\s\"')<]+", outside))
     assert not [url for url in found if not url.startswith(("http://www.w3.org/", "https://github.com/"))]
 
 
 def test_hostile_names_stay_text(hostile: str):
-    """A name never ends the script it stands in, and never becomes markup."""
     assert "<img" not in hostile
     assert [tag for tag, _ in Page(hostile).tags].count("script") == 3
     assert any("<img src=x" in vertex["label"] for vertex in vertices(hostile))
@@ -93,12 +85,10 @@ def test_no_menus_and_one_heading(page: str):
 
 
 def test_the_same_plan_gives_the_same_page(page: str):
-    """Byte for byte."""
     assert graph_page(busy_cluster(), "n1", a_plan()) == page
 
 
 def test_the_frame_of_a_hostile_node_is_one_frame_and_one_script():
-    """The page stands in an attribute, whatever its names are, and may do nothing but run its own script."""
     tags = Page(graph_frame(hostile_cluster(), HOSTILE, hostile_plan())).tags
     assert [tag for tag, _ in tags] == ["div", "iframe", "script"]
     assert tags[1][1]["sandbox"] == "allow-scripts"

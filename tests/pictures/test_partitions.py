@@ -21,7 +21,6 @@ NODE = "mig-a100"
 
 
 def mig(name: str) -> DeviceID:
-    """Return a partition of the sample's node."""
     return DeviceID("gpu.nvidia.com", NODE, name)
 
 
@@ -67,7 +66,6 @@ def test_all_partitions_that_lack_counters_name_what_blocks_them(world):
 
 
 def test_a_blocked_partition_says_by_whom(world):
-    """The words name the partition in use, its claim, and the counter."""
     state = device_states(world, NODE)[mig("gpu-0-mig-3g20gb-9-0")]
     words = (
         "blocked by gpu-0-mig-2g10gb-14-0 (in use by class/jupyter-0-devices-tg94x); "
@@ -77,7 +75,6 @@ def test_a_blocked_partition_says_by_whom(world):
 
 
 def test_a_chosen_partition_blocks_those_beside_it(world):
-    """With a plan on the picture the free partitions that it excludes are blocked by its letter."""
     chosen = OnTop(filled={mig("gpu-1-mig-3g20gb-9-0"): "part"})
     states = device_states(world, NODE, on_top=chosen)
     assert states[mig("gpu-1-mig-7g40gb-0-0")].blockers == (mig("gpu-1-mig-3g20gb-9-0"),)
@@ -85,7 +82,6 @@ def test_a_chosen_partition_blocks_those_beside_it(world):
 
 
 def test_partitions_without_numbered_slices_are_devices_in_a_box():
-    """A device that uses counters by amount has no slice map, only a box with the rest."""
     world = node(*counted(part("a", memory="40Gi"), part("b", memory="80Gi"), memory="80Gi"))
     boxes = list(cards(node_scene(world, world.node_names[0])))
     assert [(box.branch.level, len(box.marks)) for box in boxes] == [(COUNTERS, 2)]
@@ -106,7 +102,6 @@ def test_a_slice_map_is_a_box_of_its_own(world):
     ],
 )
 def test_amounts_have_one_unit(total: str, used: str, words: str):
-    """The rest has the unit of the whole."""
     assert amount_words(Amount(parse_quantity(total), parse_quantity(used))) == words
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import random
 
 import pytest
-from labelled_nodes import BLOCK, CLIQUE, RACK, ZONE, labelled
+from labelled_nodes import BLOCK, CLIQUE, HOST, RACK, ZONE, hyper, labelled, like, named, topology
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy, LeftOut
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.topologies import (
+    LabelMatch,
+    Member,
+    MemberSelector,
+    Topology,
+    TopologyLevel,
+    TopologyObject,
+    TopologySpec,
+)
 from dra_lab.topology import hierarchies, hierarchy_findings
 
 GKE = "cloud.google.com/gce-topology-"
@@ -19,7 +29,6 @@ DOMAIN = "accelerator.topograph.run/domain"
 
 
 def tree(world: Cluster, name: str) -> Hierarchy:
-    """Return the hierarchy of a name."""
     [found] = [found for found in hierarchies(world) if found.name == name]
     return found
 
@@ -58,7 +67,6 @@ def tree(world: Cluster, name: str) -> Hierarchy:
     ],
 )
 def test_levels_are_in_order_from_the_outermost(name, keys, words):
-    """The outer level comes first, in whatever order the labels are on a node."""
     rows = []
     for node in range(8):
         pairs = [(key, f"v{node >> (len(keys) - depth)}") for depth, key in enumerate(keys)]
@@ -84,7 +92,6 @@ def test_a_domain_is_its_path():
 
 
 def test_parents_come_before_children_in_natural_order():
-    """Blocks first, then racks; r2 comes before r10, and n2 before n10."""
     rows = [{BLOCK: "b", RACK: f"r{n // 2}"} for n in range(24)]
     domains = tree(labelled(*rows), "fabric").domains
     assert [domain.value for domain in domains] == ["b", *(f"r{n}" for n in range(12))]
@@ -111,7 +118,6 @@ def test_a_clique_is_a_domain_and_a_partition():
 
 @pytest.mark.parametrize("value", ["u", ".1", "u."])
 def test_a_clique_without_both_parts_leaves_the_node_out(value):
-    """The reason names the form of the label."""
     found = tree(labelled({CLIQUE: "u.1"}, {CLIQUE: value}), "NVLink")
     assert found.left_out == (LeftOut("n1", f"its label {CLIQUE} is not DOMAIN.CLIQUE"),)
 
@@ -123,7 +129,6 @@ def test_labels_that_group_alike_are_one_hierarchy():
 
 
 def test_labels_that_group_otherwise_are_a_hierarchy_of_their_own():
-    """The second names its source."""
     rows = [{CLIQUE: f"u{n % 2}.0", DOMAIN: f"nvl{n // 2}"} for n in range(4)]
     assert [found.name for found in hierarchies(labelled(*rows))] == ["NVLink", "NVLink (Topograph)"]
 
@@ -153,7 +158,6 @@ def test_a_label_goes_before_the_attribute():
 
 
 def test_devices_of_one_node_that_disagree():
-    """Two devices of a node cannot be in different blocks."""
     nics = [device(f"nic-{n}", {"azure.dra.net/placementGroupId": f"g{n}"}) for n in range(2)]
     found = hierarchy_findings(cluster(a_slice("dra.net", *nics)))
     assert [(finding.rule, finding.subject) for finding in found if finding.rule == "devices-disagree"] == [
@@ -163,12 +167,10 @@ def test_devices_of_one_node_that_disagree():
 
 @pytest.mark.parametrize("rows", [({ZONE: ""}, {}), ({"kubernetes.io/hostname": "n0"},)])
 def test_without_known_labels_there_is_no_hierarchy(rows):
-    """An empty label and the name of the node say nothing."""
     assert (hierarchies(labelled(*rows)), hierarchy_findings(labelled(*rows))) == ((), ())
 
 
 def test_random_trees_agree_with_a_second_reading():
-    """Every domain has exactly the nodes whose labels are its path."""
     keys = (f"{TIER}2", f"{TIER}1", f"{TIER}0")
     for seed in range(200):
         rng = random.Random(seed)
@@ -183,3 +185,132 @@ def test_random_trees_agree_with_a_second_reading():
         }
         assert {domain.path: domain.nodes for domain in found.domains} == wanted
         assert {one.node for one in found.left_out} == {f"n{at}" for at in range(len(rows))} - set(whole)
+
+
+OWN = ("example.com/hall", "example.com/rack", "example.com/pod-of-racks")
+
+
+def world(labels: tuple[str, ...], *objects: TopologyObject) -> Cluster:
+    """Eight nodes with a value of each label, the first label the outermost."""
+    rows = (
+        {HOST: f"n{node}"} | {label: f"{at}-{node >> (len(labels) - at)}" for at, label in enumerate(labels)}
+        for node in range(8)
+    )
+    return labelled(*rows, objects=objects)
+
+
+@pytest.mark.parametrize("version", ["kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2", "kai.scheduler/v1alpha1"])
+@pytest.mark.parametrize("labels", [OWN, (RACK, BLOCK), (ZONE, *OWN)])
+def test_levels_are_in_the_order_of_the_topology(version, labels):
+    found = hierarchies(world(labels, topology(*labels, HOST, version=version)))[0]
+    assert (found.name, tuple(level.key for level in found.levels)) == ("default", labels)
+
+
+def test_a_level_has_its_word_and_its_source():
+    found = hierarchies(world(OWN, topology(*OWN, name="halls")))[0]
+    assert [(level.name, level.source) for level in found.levels] == [
+        ("hall", "Kueue Topology halls"),
+        ("rack", "Kueue Topology halls"),
+        ("pod-of-racks", "Kueue Topology halls"),
+    ]
+
+
+def test_an_alias_of_kai_is_the_name_of_the_level():
+    """`spec.levels[].alias` is for people."""
+    levels = (TopologyLevel(node_label=OWN[0], alias="aisle"),)
+    item = Topology(
+        metadata=ObjectMeta(name="t"), spec=TopologySpec(levels=levels), api_version="kai.scheduler/v1alpha1"
+    )
+    assert hierarchies(world(OWN, item))[0].levels[0].name == "aisle"
+
+
+def test_levels_of_one_word_have_different_names():
+    labels = ("a.example/rack", "b.example/rack")
+    found = hierarchies(world(labels, topology(*labels)))[0]
+    assert [level.name for level in found.levels] == ["rack", "b.example/rack"]
+
+
+def test_known_labels_of_a_topology_are_not_repeated():
+    found = hierarchies(world((ZONE, BLOCK, RACK), topology(ZONE, BLOCK, RACK, HOST)))
+    assert [one.name for one in found] == ["default", "zone"]
+
+
+def test_topologies_of_one_name_name_their_sources():
+    """Kueue and KAI may both have a default."""
+    found = hierarchies(world(OWN, topology(*OWN), topology(*OWN, version="kai.scheduler/v1alpha1")))
+    assert [one.name for one in found] == ["default", "default (Kueue Topology default)"]
+
+
+@pytest.mark.parametrize("labels", [(HOST,), ()])
+def test_a_topology_of_the_host_alone_is_no_hierarchy(labels):
+    assert hierarchies(world(OWN, topology(*labels))) == ()
+
+
+def test_a_label_that_no_node_has_leaves_every_node_out():
+    """Kueue uses no node then, which a warning says."""
+    found = hierarchies(world((RACK,), topology(BLOCK, RACK)))[0]
+    assert (found.domains, len(found.left_out)) == ((), 8)
+
+
+RACKS = (hyper("r0", 1, like("^n[0-3]$"), word="rack"), hyper("r1", 1, named("n4"), named("n5"), word="rack"))
+
+
+def test_hypernodes_are_domains_and_tiers_are_levels():
+    block = hyper("b0", 2, like("r[01]", "HyperNode"), word="block")
+    [found] = hierarchies(world((), *RACKS, block))
+    assert [level.name for level in found.levels] == ["block", "rack"]
+    assert {domain.path: len(domain.nodes) for domain in found.domains} == {
+        ("b0",): 6,
+        ("b0", "r0"): 4,
+        ("b0", "r1"): 2,
+    }
+
+
+def test_a_tree_of_hypernodes_may_be_partial():
+    """A rack outside every block is in no block, and a node of a block need not be in a rack."""
+    block = hyper("b0", 2, named("r0", "HyperNode"), named("n6"))
+    [found] = hierarchies(world((), *RACKS, block))
+    assert [domain.path for domain in found.domains] == [("b0",), ("", "r1"), ("b0", "r0")]
+    assert [found.path_of(node) for node in ("n6", "n4", "n7")] == [("b0",), ("", "r1"), ()]
+    assert found.left_out == (LeftOut("n7", "is in no HyperNode"),)
+
+
+def test_members_are_selected_by_labels():
+    """`labelMatch` selects nodes."""
+    labels = LabelMatch(match_labels={OWN[0]: "0-0"})
+    item = hyper("r0", 1, Member(type="Node", selector=MemberSelector(label_match=labels)))
+    [found] = hierarchies(world(OWN, item))
+    assert found.innermost()[0].nodes == tuple(f"n{node}" for node in range(8))
+
+
+def test_tiers_without_a_name_are_numbered():
+    """The tier is what a job of Volcano names then."""
+    [found] = hierarchies(world((), hyper("r0", 3, named("n0"))))
+    assert [(level.name, level.source) for level in found.levels] == [("tier 3", "HyperNode tier 3")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "items"),
+    [
+        ("hyper-node-member", [hyper("r0", 1, named("n0"), named("gone"))]),
+        ("hyper-node-member", [hyper("r0", 1, named("n0"), like("^x"))]),
+        ("hyper-node-member", [hyper("r0", 1, named("n0"), like("["))]),
+        ("hyper-node-member", [hyper("r0", 1, named("n0"), Member(type="Node"))]),
+        ("hyper-node-member", [hyper("r0", 1, named("n0"), named("n1", "Pod"))]),
+        (
+            "hyper-node-cycle",
+            [hyper("a", 1, named("n0"), named("b", "HyperNode")), hyper("b", 2, named("a", "HyperNode"))],
+        ),
+        ("hyper-node-cycle", [hyper("a", 1, named("n0"), like("a", "HyperNode"))]),
+        ("hyper-node-tier", [hyper("a", 1, named("n0")), hyper("b", 1, named("a", "HyperNode"))]),
+        ("hyper-node-overlap", [hyper("a", 1, named("n0")), hyper("b", 1, named("n0"))]),
+        (
+            "hyper-node-parents",
+            [hyper("a", 1, named("n0")), *(hyper(name, 2, named("a", "HyperNode")) for name in "bc")],
+        ),
+    ],
+)
+def test_what_is_wrong_with_hypernodes(rule, items):
+    found = world((), *items)
+    assert hierarchies(found)[0].path_of("n0")
+    assert {finding.rule for finding in hierarchy_findings(found) if finding.rule.startswith("hyper")} == {rule}

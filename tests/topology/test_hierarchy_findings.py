@@ -38,7 +38,6 @@ def with_state(world: Cluster, node: int, spec: NodeSpec) -> Cluster:
 
 
 def taint(key: str) -> NodeSpec:
-    """Return the spec of a node with a taint."""
     return NodeSpec(taints=({"key": key, "effect": "NoSchedule"},))
 
 
@@ -73,7 +72,6 @@ REVERSED = [{f"{AWS}1": "top", f"{AWS}2": f"s{n // 4}", f"{AWS}3": f"l{n // 2}"}
     ],
 )
 def test_a_rule_and_no_other(rule, world):
-    """The smallest cluster that shows it shows nothing else."""
     assert [finding.rule for finding in hierarchy_findings(world)] == [rule]
 
 
@@ -89,7 +87,6 @@ def test_a_rule_and_no_other(rule, world):
     ids=["racks", "zones", "cliques", "AWS layers", "Kueue"],
 )
 def test_nothing_is_reported_of_what_is_right(world):
-    """Zones differ in size, and a clique may be its whole domain."""
     assert hierarchy_findings(world) == ()
 
 
@@ -109,7 +106,6 @@ def test_a_reused_name_says_that_kube_scheduler_merges():
 
 
 def test_a_topology_that_no_flavor_names_is_not_used():
-    """Other flavors were read, so this is known."""
     other = structs.replace(flavor(), spec=ResourceFlavorSpec(topology_name="other"))
     world = labelled(*two_racks("r1", "r1"), objects=(topology(BLOCK, RACK, HOST), other))
     [finding] = hierarchy_findings(world)
@@ -125,7 +121,6 @@ def test_a_tainted_node_below_a_topology_without_host_names(gates, ignored):
 
 
 def test_a_change_of_taints_is_seen():
-    """The labels are the same, and the state of the nodes is read again."""
     before = [finding.rule for finding in hierarchy_findings(EVEN)]
     after = EVEN.with_objects(nodes=with_state(EVEN, 0, NodeSpec(unschedulable=True)).nodes)
     assert (before, [finding.rule for finding in hierarchy_findings(after)]) == ([], ["nodes-cordoned"])
@@ -143,6 +138,5 @@ def test_warnings_are_among_the_findings_of_the_cluster():
 
 @pytest.mark.parametrize("key", [{}, {"key": None}, {"key": {}}])
 def test_a_taint_without_a_usable_key_is_reported_like_another(key):
-    """A node's taints are read as they are, so a damaged one ends no check."""
     world = with_state(EVEN, 1, NodeSpec(taints=({"effect": "NoSchedule", **key},)))
     assert "nodes-tainted" in {finding.rule for finding in hierarchy_findings(world)}

@@ -15,7 +15,6 @@ ROOT, NUMA = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode
 
 
 def node(name: str, kubelet: str = "v1.36.1") -> dict:
-    """Return a Node document."""
     labels = {"kubernetes.io/hostname": name}
     return {
         "apiVersion": "v1",
@@ -40,7 +39,6 @@ def slice_on(name: str, number: int) -> dict:
 
 
 def held(number: int) -> dict:
-    """Return a claim that holds the device d of the pool p-NUMBER."""
     result = {"request": "r", "driver": "gpu.example.com", "pool": f"p-{number}", "device": "d"}
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -58,12 +56,10 @@ def documents(nodes=(1, 2), holders=(1, 2), kubelet: str = "v1.36.1") -> list:
 
 
 def cluster_of(items: list):
-    """Return the cluster of documents."""
     return load_texts({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
 
 
 def content(cluster) -> tuple:
-    """Return what is in a cluster, in no order."""
     kinds = (cluster.slices, cluster.classes, cluster.nodes, cluster.claims)
     return tuple(sorted(map(repr, kind)) for kind in kinds)
 
@@ -111,12 +107,10 @@ BY_HAND = [
 
 @pytest.mark.parametrize(("layer", "by_hand"), BY_HAND, ids=[layer.change for layer, _ in BY_HAND])
 def test_a_layer_is_the_same_change_of_the_documents(layer, by_hand):
-    """A layer gives the cluster that is read from the changed documents."""
     assert content(with_layers(cluster_of(documents()), [layer])) == content(cluster_of(by_hand))
 
 
 def test_the_snapshot_is_never_changed():
-    """Removing every layer gives the snapshot itself, unchanged."""
     cluster = cluster_of(documents())
     before = content(cluster)
     with_layers(cluster, [layer for layer, _ in BY_HAND if layer.change not in ("drain", "without")])
@@ -125,7 +119,6 @@ def test_the_snapshot_is_never_changed():
 
 
 def test_any_layer_can_be_removed_from_the_middle():
-    """What is left is the cluster with the other layers alone."""
     cluster = cluster_of(documents())
     layers = [read_layer("idle"), read_layer("taint", DEVICE), read_layer("drain", "node-2")]
     for gone in layers:
@@ -135,7 +128,6 @@ def test_any_layer_can_be_removed_from_the_middle():
 
 
 def test_layers_apply_in_their_order():
-    """A node that one layer adds can be drained by the next one, and not before."""
     cluster = cluster_of(documents())
     add, drain = read_layer("add", "1=node-1"), read_layer("drain", "node-1-new-1")
     assert content(with_layers(cluster, [add, drain])) == content(cluster)
@@ -180,7 +172,6 @@ def test_a_numa_node_under_a_name_of_the_driver_is_known():
 
 @pytest.mark.parametrize("text", ["add 4=node-1", "drain node-1", f"without {DEVICE}", "idle", "release 1.37"])
 def test_a_layer_is_read_from_its_text(text: str):
-    """The text form names the change and its value, and is read back."""
     change, _, value = text.partition(" ")
     assert str(read_layer(change, value)) == f"--{text}"
 
@@ -202,7 +193,6 @@ def test_a_layer_is_read_from_its_text(text: str):
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest_one(layer: Layer, message: str):
-    """A layer that cannot be applied says what to write instead."""
     with pytest.raises(InputError, match=message):
         with_layers(cluster_of(documents()), [layer])
 
@@ -211,13 +201,11 @@ def test_unknown_names_are_refused_with_the_nearest_one(layer: Layer, message: s
     ("change", "value"), [("add", "node-1"), ("add", "x=node-1"), ("add", "0=node-1"), ("drain", ""), ("idle", "x")]
 )
 def test_a_value_of_another_form_is_refused(change: str, value: str):
-    """The text of a layer names its form when it is wrong."""
     with pytest.raises(InputError):
         read_layer(change, value)
 
 
 def test_the_last_release_counts():
-    """If two layers name a release, the later one is the target."""
     layers = [read_layer("release", "1.35"), read_layer("idle"), read_layer("release", "1.37")]
     assert layered_release(layers) == "1.37"
     assert with_layers(load_cluster("sample:eks-p4d"), layers).default_release == "1.37.1"

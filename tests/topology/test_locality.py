@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
+
+import networkx as nx
 import pytest
+from msgspec.structs import replace
 from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
 
 from dra_lab import load_cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.topology import level_value, localities, skipped_devices
-from dra_lab.topology.locality import device_names
+from dra_lab.model.names import DeviceID
+from dra_lab.topology import DISTANCES, distance, level_value, localities, node_graph, node_tree, skipped_devices
+from dra_lab.topology.bandwidth import pair_paths
+from dra_lab.topology.locality import Locality, Place, device_names
 
 
 def places(world, node: str = "n1"):
@@ -59,13 +65,11 @@ def test_a_device_has_this_place(rule):
     [(("rdma0", "rdma1"), ("rdma0", "rdma1")), (("rdma0", "rdma0"), ("a", "b")), (("rdma0", ""), ("rdma0", "b"))],
 )
 def test_a_device_has_the_name_that_people_know_it_by_if_no_other_has_it(names, shown):
-    """Without such a name, or with one that two devices have, it is the name in the slice."""
     devices = [device(own, {"dra.net/ifName": name} if name else {}) for own, name in zip("ab", names, strict=True)]
     assert tuple(device_names(cluster(nics(*devices)), "n1").values()) == shown
 
 
 def test_a_derived_place_names_what_it_is_derived_from():
-    """The source is the neighbours and their attribute."""
     world = cluster(gpus(gpu(0, "r0")), nics(nic("a", "r0", 0)))
     assert places(world)["gpu-0"].numa_node.source == "from the NICs on the same PCIe root (dra.net/numaNode)"
 
@@ -75,14 +79,12 @@ def test_a_derived_place_names_what_it_is_derived_from():
     [("eks-p4d", "gpu-7", (1, True)), ("eks-p4d", "pci-0000-10-1b-0", (0, False)), ("oke-gb200", "gpu-3", (1, True))],
 )
 def test_devices_of_real_machines_have_their_documented_place(sample, name, expected):
-    """The devices of these samples are recorded ones."""
     world = load_cluster(f"sample:{sample}")
     place = places(world, world.node_names[0])[name].numa_node
     assert (place.value, place.derived) == expected
 
 
 def test_a_link_to_an_attribute_sees_what_is_published_and_nothing_else():
-    """A link at a level sees the known locality."""
     bare = gpu(0, "r0")
     found = places(cluster(gpus(bare), nics(nic("a", "r0", 0))))["gpu-0"]
     values = [level_value(found, where, bare) for where in ("numaNode", NUMA, "gpu.nvidia.com/type", "x.io/y")]
@@ -104,3 +106,111 @@ def test_nodes_of_one_kind_have_their_own_devices():
     for node, numa in (("n1", 0), ("n2", 1)):
         assert {found.device.pool for found in localities(world, node).values()} == {node}
         assert places(world, node)["gpu-0"].numa_node.value == numa
+
+
+@pytest.fixture
+def world():
+    """A node with two roots, a CPU group, and a device of unknown place."""
+    return cluster(
+        a_slice("gpu.nvidia.com", gpu(10, "r1"), gpu(2, "r0"), gpu(3)),
+        a_slice("dra.net", nic("a", "r0", 0), nic("b", "r1", 1), nic("c", "r2", 1)),
+        a_slice("dra.cpu", device("cpudevnuma000", {NUMA: 0, "socketID": 0, "numCPUs": 8})),
+    )
+
+
+def test_every_device_is_in_the_tree_once(world):
+    devices = [found.device for found in node_tree(world, "n1").all_devices()]
+    assert sorted(devices) == sorted(localities(world, "n1"))
+
+
+def test_the_order_of_the_slices_does_not_matter(world):
+    again = cluster(*reversed(world.slices))
+    assert node_tree(world, "n1") == node_tree(again, "n1")
+
+
+def test_unknown_devices_have_a_branch_of_their_own(world):
+    last = node_tree(world, "n1").branches[-1]
+    assert (last.level, [found.device.device for found in last.devices]) == ("unknown", ["gpu-3"])
+
+
+def test_graph_is_a_tree_with_the_devices_as_leaves(world):
+    graph = node_graph(world, "n1")
+    assert nx.is_arborescence(graph)
+    assert {v for v in graph if graph.out_degree(v) == 0} == set(localities(world, "n1"))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("gpu-2", "gpu-2", "device"),
+        ("gpu-2", "a", "pcieRoot"),
+        ("gpu-10", "c", "numaNode"),
+        ("gpu-2", "gpu-10", "node"),
+        ("gpu-3", "a", "unknown"),
+        ("cpudevnuma000", "a", "numaNode"),
+    ],
+)
+def test_distance_is_the_nearest_common_level(world, a: str, b: str, expected: str):
+    found = {item.device.device: item for item in localities(world, "n1").values()}
+    assert distance(found[a], found[b]) == distance(found[b], found[a]) == expected
+    assert expected in DISTANCES
+
+
+def test_two_numa_nodes_on_one_socket_are_nearer_than_two_sockets():
+    """With sub-NUMA clustering two NUMA nodes can share a socket."""
+    cpus = [device(f"c{n}", {NUMA: n, "socketID": n // 2, "numCPUs": 8}) for n in range(4)]
+    found = {i.device.device: i for i in localities(cluster(a_slice("dra.cpu", *cpus)), "n1").values()}
+    assert (distance(found["c0"], found["c1"]), distance(found["c0"], found["c2"])) == ("socket", "node")
+
+
+def test_a_root_named_like_a_level_is_only_a_name():
+    odd = cluster(a_slice("gpu.nvidia.com", gpu(0, "unknown"), gpu(1, "<b>"), device("x", {ROOT: "node"})))
+    assert [branch.level for branch in node_tree(odd, "n1").branches] == ["pcieRoot"] * 3
+
+
+def at(kind: str, name: str, root: str | None, numa: int | None) -> Locality:
+    place = Place(root, "pcieRoot") if root else None
+    return Locality(
+        DeviceID(kind, "n", name),
+        kind,
+        name,
+        pcie_root=place,
+        numa_node=None if numa is None else Place(numa, "numaNode"),
+    )
+
+
+def test_the_nearest_pairs_are_taken_first():
+    """A GPU gives up a far NIC for one at its own root, whatever the order."""
+    places = [
+        at("gpu", "a", "r0", 0),
+        at("gpu", "b", "r1", 0),
+        at("gpu", "c", "r9", 1),
+        at("nic", "x", "r1", 0),
+        at("nic", "y", "r2", 0),
+        at("nic", "z", None, None),
+    ]
+    for seed in range(20):
+        random.Random(seed).shuffle(places)
+        found = {pair.gpu.device: pair.path for pair in pair_paths(places)}
+        assert found == {"a": "numa", "b": "root", "c": "unknown"}
+
+
+@pytest.mark.parametrize(("gpu", "nic", "path"), [(("r0", 0), (None, 0), "numa-any"), ((None, 0), (None, 1), "far")])
+def test_that_roots_differ_is_said_only_where_both_are_known(gpu, nic, path):
+    """On one NUMA node they may be on one root as well, unless both roots are published."""
+    assert [pair.path for pair in pair_paths([at("gpu", "a", *gpu), at("nic", "x", *nic)])] == [path]
+
+
+def test_that_numa_nodes_differ_is_said_only_where_both_are_known():
+    """On one socket, without a NUMA node of each, the path is not known."""
+    gpu, nic = (replace(at(kind, kind, None, None), socket=Place(0, "socket")) for kind in ("gpu", "nic"))
+    assert [pair.path for pair in pair_paths([gpu, nic])] == ["unknown"]
+
+
+def test_several_far_pairs_have_a_range_of_their_own():
+    """One far pair and several of them were measured apart; a GPU without a NIC of its own has no figure."""
+    one = [at("gpu", "a", "r0", 0), at("nic", "x", "r1", 1)]
+    assert [pair.path for pair in pair_paths(one)] == ["far"]
+    two = [*one, at("gpu", "b", "r0", 0), at("nic", "y", "r1", 1), at("gpu", "c", "r0", 0)]
+    assert [pair.path for pair in pair_paths(two)] == ["far-several", "far-several", "none"]
+    assert pair_paths([at("gpu", "a", "r0", 0)]) == ()

@@ -47,7 +47,6 @@ def test_the_better_value_is_marked_and_the_row_differs():
 
 
 def test_a_number_that_may_be_larger_is_not_compared():
-    """4 to 9 copies are neither more nor fewer than 7."""
     open_ = replace(ONE, figures={**ONE.figures, "copies": KnownValue(value=4, bound=9)})
     found = row((open_, TWO), "copies")
     assert [(cell.text, cell.best) for cell in found.cells] == [("4 to 9", False), ("7", False)]
@@ -63,7 +62,6 @@ def test_two_measures_of_kube_scheduler_are_two_rows():
 
 
 def test_the_plans_own_node_is_left_out_once_all_are_simulated():
-    """One row is then enough."""
     plans = [replace(one, simulation="kube-scheduler allocates 2 of 2 pairs.") for one in (ONE, TWO)]
     assert "scheduler-node" not in [found.key for found in comparison_rows(plans)]
 
@@ -111,7 +109,6 @@ def test_a_name_from_a_file_is_no_markup_and_no_formula():
 
 
 def test_a_change_of_the_cluster_is_a_difference_from_none():
-    """A plan without what-if changes differs from one with a drained node; copies that are not counted yet do not."""
     plan = Kept(name="a", mode="plan", cluster="c")
     drained = replace(plan, name="b", layers=(read_layer("drain", "n1"),))
     counted = replace(plan, name="b", figures={"copies": KnownValue(value=4)})

@@ -32,7 +32,6 @@ def drawn(*links: Link, gpus: int = 2, nics: int = 2) -> ClaimSketch:
 
 
 def test_a_preferred_pair_is_no_must(cluster):
-    """A preference is described as one."""
     link = Link("pairs", ("gpu", "nic"), how=How.PAIRWISE, must=False)
     assert "each with its own NIC, if possible on the same PCIe root." in request_sentence(drawn(link), cluster)
 
@@ -47,35 +46,29 @@ def test_a_preferred_pair_is_no_must(cluster):
     ],
 )
 def test_every_kind_of_link_has_its_sentence(cluster, link, words):
-    """Place, kind and strength are in the words."""
     assert request_sentence(drawn(link), cluster) == f"You ask for 2 A100-SXM4-40GB GPUs and 2 NICs. {words}"
 
 
 def test_groups_of_unequal_counts_are_reported_with_their_counts(cluster):
-    """Two GPUs for each NIC are no pairs."""
     sentence = request_sentence(drawn(Link("a", ("gpu", "nic"), how=How.PAIRWISE), gpus=4), cluster)
     assert sentence.endswith("Every group of 2 GPUs and 1 NIC shares a PCIe root.")
 
 
 def test_several_links_are_all_reported(cluster):
-    """The first pairing stands with the devices, the other links follow."""
     links = (Link("a", ("gpu", "nic"), how=How.PAIRWISE), Link("b", ("gpu", "nic"), "numaNode"))
     sentence = request_sentence(drawn(*links), cluster)
     assert "each with its own NIC on the same PCIe root. All GPUs and NICs share one NUMA node." in sentence
 
 
 def test_without_a_cluster_the_class_is_named():
-    """Nothing is known of the devices then."""
     assert request_sentence(drawn()) == f"You ask for 2 devices of class {GPU} and 2 devices of class {NIC}."
 
 
 def test_nothing_drawn_has_no_sentence(cluster):
-    """An empty drawing asks for nothing."""
     assert request_sentence(ClaimSketch(), cluster) == ""
 
 
 def test_a_selector_that_is_not_simple_is_counted(cluster):
-    """Its text would not be understood in a sentence."""
     selector = DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["x"].a > 3'))
     sketch = replace(drawn(), requests=(ask("gpu", GPU, 2, selectors=(selector,)),))
     assert "that match" in request_sentence(sketch, cluster)
@@ -91,5 +84,4 @@ def test_a_selector_that_is_not_simple_is_counted(cluster):
     ],
 )
 def test_simple_selectors_are_reported_in_short(text, words):
-    """Only selectors that have a text without the expression are described."""
     assert selector_words(text) == words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 
 import pytest
@@ -11,18 +12,21 @@ from dra_lab import Scenario, plan_scenarios
 from dra_lab.cli.output import status_of
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind, StrandedNodes
+from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.placement import PlacedPod
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.answer_sentence import answer_sentence
-from dra_lab.words.capacity_document import headroom_sentence, job_sentence, stranded_sentence
+from dra_lab.words.capacity_document import added_sentence, headroom_sentence, job_sentence, stranded_sentence
 from dra_lab.words.document import as_text
 from dra_lab.words.frames import frame
 from dra_lab.words.plan_document import AfterPlan, plan_parts, short_parts
 from dra_lab.words.plan_json import plain_value, plan_json, pod_outcome
+from dra_lab.words.shown import in_html, in_words
 from dra_lab.words.workload_words import stranded_words
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -30,7 +34,6 @@ PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Give the example cluster."""
     return load_cluster("sample:eks-p4d")
 
 
@@ -48,7 +51,6 @@ def a_fleet(status: PlanStatus, *goals: GoalValue, wanted: int = 8) -> Plan:
 
 
 def test_what_is_not_proven_is_reported_with_its_bound():
-    """No sentence claims a proof that the plan does not have."""
     unplaced = GoalValue("unplaced", 5, bound=2)
     fleet = a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7))
     sentence = answer_sentence(replace(fleet, pods=tuple(PlacedPod("w", at, "n1", ()) for at in range(3))))
@@ -76,14 +78,12 @@ def test_the_exit_status_is_0_only_when_all_are_placed_and_1_only_with_a_proof(f
 
 
 def test_tables_hold_every_device_of_every_replica(plan, cluster):
-    """A row for each placement; goals, workloads and amounts whole."""
     assert len(frame(plan)) == sum(len(replica.devices) for replica in plan.pods)
     assert list(frame(plan, "goals")["goal"]) == [goal.goal for goal in plan.goals]
     assert frame(plan, "workloads").to_dict("records") == [{"workload": "pairs", "wanted": 8, "placed": 4, "nodes": 3}]
 
 
 def test_numbers_that_are_not_proven_are_ranges():
-    """Headroom, largest job and stranded say what is sure, and what could be."""
     headroom = Headroom(
         "w", Bounded(2, 5), (Fit("w", "node", ("a", "b"), Bounded(1, 2)), Fit("w", "node", ("c",), Bounded(0, 1)))
     )
@@ -102,7 +102,6 @@ def test_numbers_that_are_not_proven_are_ranges():
 
 
 def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
-    """If time did not suffice for every node, no text sounds as if it did."""
     kinds = (StrandedKind("gpu", 8, 5, 5),)
     lost = Stranded(("c",), kinds, (StrandedNodes(("a",), kinds),), not_examined=2)
     assert stranded_sentence(lost) == "Stranded: 3 of 8 free GPUs. 2 nodes not examined before the time limit."
@@ -124,7 +123,6 @@ def test_many_nodes_that_hold_the_same_are_one_row():
 
 
 def on(node):
-    """Return a replica on a node."""
     return PlacedPod("w", 0, node, ())
 
 
@@ -137,7 +135,6 @@ def test_the_short_form_names_eight_nodes_and_counts_the_others():
 
 
 def test_names_are_printable():
-    """Control characters are removed from names."""
     bad = "w\x1b[2J\u202e"
     for text in (
         as_text(plan_parts(Plan(PlanStatus.STOPPED, (Workload(bad, (), replicas=1),)))),
@@ -147,7 +144,6 @@ def test_names_are_printable():
 
 
 def test_scenarios_are_rows_with_their_errors(cluster):
-    """Answers and errors side by side."""
     wanted = [Workload("pairs", read_sketch(PAIRS), replicas=8)]
     asked = [
         Scenario("a", cluster, wanted),
@@ -156,3 +152,50 @@ def test_scenarios_are_rows_with_their_errors(cluster):
     rows = frame(plan_scenarios(asked, jobs=1, progress=False)).to_dict("records")
     assert [rows[0][key] for key in ("status", "placed", "wanted")] == ["optimal", 4, 8]
     assert (rows[1]["status"], "nowhere" in rows[1]["error"]) == ("not answered", True)
+
+
+ANSWER = AddedNodes(
+    PlanStatus.OPTIMAL,
+    (NodeType.like("n41", cost=3.0),),
+    (Workload("train", (), replicas=4),),
+    added=(AddedCount("n41", ("b1", "r1"), 2, 6.0), AddedCount("n41", ("b1", "r2"), 18, 54.0, new=True)),
+    cost=60.0,
+    bound=60.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "Add 20 nodes (20 × n41, 1 new domain) at a cost of 60 so that all 4 gangs fit."),
+        ({"status": PlanStatus.FEASIBLE, "bound": 57.0}, "Best so far: no answer costs less than 57, proven."),
+        ({"status": PlanStatus.FEASIBLE, "bound": None}, "Something cheaper may exist."),
+        ({"added": (), "cost": 0.0}, "No nodes have to be added: all 4 gangs fit."),
+        ({"added": (), "status": PlanStatus.INFEASIBLE}, "No number of these nodes helps, proven"),
+        ({"added": (), "status": PlanStatus.STOPPED}, "Not answered"),
+    ],
+)
+def test_the_sentence_says_what_is_proven(changes, words):
+    assert words in added_sentence(dataclasses.replace(ANSWER, **changes))
+
+
+def test_a_person_reads_each_row():
+    assert [line.split() for line in in_words(ANSWER).splitlines()[-2:]] == [
+        ["n41", "b1/r1", "2", "6"],
+        ["n41", "b1/r2", "new", "18", "54"],
+    ]
+
+
+def test_a_misfit_says_why():
+    short = Shortfall("places", "train", "gang 'train' needs 6 pods in one rack", advice="Allow more places.")
+    none = dataclasses.replace(ANSWER, status=PlanStatus.INFEASIBLE, added=(), shortfalls=(short,))
+    assert "gang 'train' needs 6 pods in one rack. Allow more places." in in_words(none)
+
+
+def test_html_escapes_names():
+    row = AddedCount("<b>", ("r",), 1, 1.0)
+    assert "<b>" not in in_html(dataclasses.replace(ANSWER, added=(row,)))
+
+
+def test_a_frame_has_every_row():
+    assert frame(ANSWER)["nodes"].tolist() == [2, 18]

@@ -58,7 +58,6 @@ PICTURES = {
 
 @pytest.mark.parametrize("place", COUNTS)
 def test_a_number_of_free_devices_is_what_was_read_of_claims(place):
-    """A number where all claims were read, the most of it with those of some namespaces, unknown without any."""
     words_of, words, unknown = COUNTS[place]
     assert words.format("") in words_of(READ)
     assert words.format("at most ") in words_of(PART)
@@ -66,7 +65,6 @@ def test_a_number_of_free_devices_is_what_was_read_of_claims(place):
 
 
 def test_a_class_that_is_only_documented_has_a_number_of_free_devices_too():
-    """Slices made from a topology file have no classes: how many devices there are is known all the same."""
     assert "18 of 32 free; class not read" in _palette(replace(READ, classes=()))
 
 
@@ -74,7 +72,6 @@ def test_a_class_that_is_only_documented_has_a_number_of_free_devices_too():
     ("cluster", "said"), [(READ, "free"), (PART, "free as far as claims were read"), (UNREAD, "use unknown")]
 )
 def test_no_device_is_called_free_by_itself_that_a_claim_may_hold(cluster, said):
-    """In the table of devices, and in what the picture says of each."""
     table = device_table(cluster)
     state = table.columns.index("state")
     free = {row[state] for row in table.rows if not row[state].startswith(("in use", "tainted"))}
@@ -83,13 +80,11 @@ def test_no_device_is_called_free_by_itself_that_a_claim_may_hold(cluster, said)
 
 
 def test_where_nothing_looks_free_nothing_is_free():
-    """Claims that were not read can only take devices away."""
     assert free_words(PART, 0, 32) == "0 of 32 free"
 
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_a_picture_of_devices_in_use_says_what_was_not_read_of_claims(picture):
-    """Beside it stands that what looks free may be in use, or that nothing is known; nothing where all were read."""
     whole, part, unread = (PICTURES[picture](cluster).lower() for cluster in (READ, PART, UNREAD))
     assert "not all claims were read, so devices that look free may be in use" in part
     assert "no claims were read, so it is not known which devices are in use" in unread

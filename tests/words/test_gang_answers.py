@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.gang_verdicts import DomainReplay, GangChoice, GangReplay, GangVerdict
+from dra_lab.model.gang_verdicts import (
+    COUNTS,
+    DEVICES,
+    QUOTA,
+    DomainReplay,
+    DomainVerdict,
+    GangChoice,
+    GangReplay,
+    GangVerdict,
+    GangVerdicts,
+    QuotaAmount,
+    QuotaAnswers,
+    Says,
+    VerdictRow,
+)
 from dra_lab.model.goals import GANGS, GoalValue
 from dra_lab.model.headroom import Bounded, Fit
 from dra_lab.model.names import DeviceID
@@ -12,6 +26,7 @@ from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
+from dra_lab.words import workload_words as words
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.plan_document import shared_table
 from dra_lab.words.plan_json import plan_outcome
@@ -20,7 +35,6 @@ from dra_lab.words.workload_words import choice_sentence
 
 
 def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -> Workload:
-    """Return a gang of workers."""
     return Workload("train", [PodGroup("worker", (), count=pods, minimum=least)], level=level, **more)
 
 
@@ -65,13 +79,11 @@ SENTENCES = {
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_the_answer_is_a_sentence(name):
-    """It says what fits, where, and what is proven."""
     found, sentence = SENTENCES[name]
     assert answer_sentence(found) == sentence
 
 
 def test_claims_that_pods_share_are_named():
-    """With the pods that use them, their node and their devices; those of a group and those of the gang."""
     nic, disk = (ClaimSketch(name=name) for name in ("nic", "disk"))
     groups = [PodGroup("leader", (), count=1), PodGroup("worker", (), count=2, shared_claims=(nic,))]
     each = (("leader", 0), ("worker", 0), ("worker", 1))
@@ -101,13 +113,11 @@ OUTCOMES = {
 
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_the_outcome_is_fits_only_if_all_gangs_are_placed(name):
-    """A misfit must be proven."""
     found, outcome = OUTCOMES[name]
     assert plan_outcome(found) == outcome
 
 
 def test_a_choice_says_what_starts_and_what_is_trapped():
-    """One line for each scheduler."""
     replay = GangReplay("Kueue 0.20", GangVerdict.NO, "it waits there")
     choice = GangChoice(replay, (1, 2), ("b/r1",))
     line = choice_sentence(choice, gang(replicas=3))
@@ -117,8 +127,54 @@ def test_a_choice_says_what_starts_and_what_is_trapped():
 
 
 def test_a_verdict_is_printed_with_its_domains():
-    """The reason is first, then a row for each domain; names of a cluster are text in HTML."""
     replay = GangReplay("Kueue 0.20", GangVerdict.NO, "it waits there", (DomainReplay("<b>n1", 1, 2, 3),))
     assert in_words(replay).split("\n")[0] == "Kueue 0.20: no. It waits there."
     assert in_words(replay).split("\n")[-1].split() == ["<b>n1", "1", "to", "2", "3"]
     assert "<b>" not in in_html(replay)
+
+
+HOSTILE = "<b>\x1b[31mx\u202e"
+
+
+def verdicts(quota=Says.YES, counts=Says.YES, devices=Says.YES, name="train", **fields):
+    amounts = (QuotaAmount("memory", "h100", 4 * 2**30, 2**30, 2**33, 2**29),)
+    rows = QuotaAnswers(VerdictRow(QUOTA, quota, f"Quota of {name}.", (f"Note of {name}.",)), name, "cq", amounts)
+    found = {
+        "domains": (DomainVerdict((name, "r1"), 8, 8, 6, 7, (f"lacks {name}",)),),
+        "chosen": (name, "r1"),
+        **fields,
+    }
+    return GangVerdicts(
+        name, rows, VerdictRow(COUNTS, counts, "Counted."), VerdictRow(DEVICES, devices, "Free."), **found
+    )
+
+
+FIRST_SENTENCES = {
+    (Says.YES, Says.YES, Says.YES): "Neither quota nor devices stop train now. Kueue chooses nodes without counting "
+    "devices, so pin the planned domain.",
+    (Says.WAITS, Says.YES, Says.YES): "train waits for quota. Quota of train.",
+    (Says.NEVER, Says.YES, Says.YES): "Quota stops train. Quota of train.",
+    (Says.INADMISSIBLE, Says.YES, Says.YES): "Kueue refuses train. Quota of train.",
+    (Says.YES, Says.NO, Says.YES): "Kueue's counts stop train. Counted.",
+    (Says.YES, Says.UNKNOWN, Says.NO): "Devices stop train. Free.",
+    (Says.NEVER, Says.YES, Says.NO): "Quota and devices stop train.",
+    (Says.UNKNOWN, Says.UNKNOWN, Says.YES): "Nothing that is known stops train. Not known: quota, Kueue's counts.",
+}
+
+
+@pytest.mark.parametrize("says", FIRST_SENTENCES)
+def test_the_first_sentence_says_what_stops_the_gang(says):
+    assert words.verdict_sentence(verdicts(*says)) == FIRST_SENTENCES[says]
+
+
+def test_a_choice_without_devices_is_in_the_first_sentence():
+    """Otherwise it would read as if the gang could start."""
+    found = verdicts(advice="Pin it.")
+    assert words.verdict_sentence(found) == "train has devices, but Kueue may choose another domain. Pin it."
+
+
+def test_hostile_names_reach_neither_html_nor_a_terminal():
+    found = verdicts(name=HOSTILE)
+    html, text = in_html(found), in_words(found)
+    assert "<b>" not in html.replace("</b>", "")
+    assert not {"\x1b", "\u202e"} & {*html, *text}

@@ -38,7 +38,6 @@ GKE = "cloud.google.com/gce-topology-"
     ],
 )
 def test_the_line_counts_the_domains_of_each_level(world: Cluster, line: str):
-    """A level is counted once; zones come first, and the innermost level has the number of nodes."""
     assert hierarchy_line(world) == line
 
 
@@ -53,7 +52,6 @@ def test_a_line_that_is_not_known_yet_is_empty():
 
 
 def test_new_topology_objects_give_a_new_line():
-    """The labels are the same."""
     world = labelled({"x/row": "a"})
     hierarchy_line(world)
     assert hierarchy_line(world.with_objects(topologies=(topology("x/row", HOST),))) == "1 row of 1 node"

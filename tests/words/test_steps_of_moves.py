@@ -6,12 +6,10 @@ from dra_lab.words.moves_document import steps_markdown
 
 
 def steps(*moves: Move) -> str:
-    """Return the steps of a plan with some moves."""
     return steps_markdown(Plan(PlanStatus.EMPTY, moves=moves)).partition("Steps:")[2]
 
 
 def test_a_pod_that_stops_first_is_stopped_before_the_others_move():
-    """It is moved last, without another command."""
     text = steps(Move("team/big", "a", "b"), Move("team/small", "b", "a", stops_first=True))
     assert [text.index(words) for words in ("Stop team/small", "Move team/big", "Move team/small")] == sorted(
         text.index(words) for words in ("Stop team/small", "Move team/big", "Move team/small")
@@ -27,5 +25,4 @@ def test_no_command_changes_anything():
 
 
 def test_a_name_is_no_command():
-    """A name from a cluster is quoted for the shell."""
     assert "kubectl delete pod 'x;reboot' --namespace team" in steps(Move("team/x;reboot", "a", "b"))
