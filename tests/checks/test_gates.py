@@ -85,7 +85,6 @@ def test_admin_access_is_a_warning(document):
 
 @pytest.mark.parametrize("document", [CLAIM, TEMPLATE, CLASS, SLICE, TAINT_RULE], ids=lambda d: d["kind"])
 def test_a_sensible_object_has_no_findings(document):
-    """A correct object has no findings, in any version."""
     assert check_object(document) == ()
 
 

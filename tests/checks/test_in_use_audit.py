@@ -29,16 +29,13 @@ from dra_lab.model.nodes import (
     ObjectMeta,
 )
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
-from dra_lab.sources import load_cluster, samples
 
 
 def selectors(*texts: str) -> tuple[DeviceSelector, ...]:
-    """CEL selectors."""
     return tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in texts)
 
 
 def a_class(expression: str = "true", name: str = "gpu") -> DeviceClass:
-    """A class with one selector."""
     return DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=selectors(expression)))
 
 
@@ -50,7 +47,6 @@ def reasons(found) -> list[str]:
 
 
 def test_a_claim_whose_devices_are_as_they_were_is_not_in_the_audit():
-    """Nothing is wrong with it."""
     assert reasons(held_by(a_claim(result()), classes=(a_class(),))) == []
 
 
@@ -105,7 +101,6 @@ def nodes_of(release: str) -> tuple[Node, ...]:
     ],
 )
 def test_a_new_taint_counts_unless_the_request_tolerates_it(toleration, expected):
-    """On the device itself or by a rule."""
     claim = a_claim(result(), tolerations=(toleration,) if toleration else ())
     assert reasons(cluster(a_slice(GPU, device("gpu-0", taints=(TAINT,))), claims=(claim,))) == expected
     assert reasons(held_by(claim, taint_rules=(RULE,), nodes=nodes_of("1.37"))) == expected
@@ -182,7 +177,6 @@ def test_a_device_that_two_claims_hold_is_reported_of_both():
 
 
 def test_a_share_of_a_device_that_is_not_shared_any_more_is_reported():
-    """The driver has changed its mind."""
     assert reasons(held_by(a_claim(result(share_id="s")))) == ["device-not-shared"]
 
 
@@ -205,7 +199,6 @@ def test_constraints_are_held_against_what_is_published_now(kind, roots, expecte
 
 
 def test_admin_access_shares_its_device_with_everybody():
-    """It is no second holder."""
     watching = a_claim(result(admin_access=True), name="monitor", admin_access=True)
     assert reasons(held_by(a_claim(result()), watching)) == []
 
@@ -217,9 +210,3 @@ def test_many_claims_of_a_rule_are_counted_in_the_findings():
     vanished = [finding for finding in check_cluster(found) if finding.rule == "device-vanished"]
     assert (len(vanished), len(audit_claims(found))) == (MAX_FINDINGS + 1, MAX_FINDINGS + 5)
     assert vanished[-1].message.startswith("5 more claims")
-
-
-@pytest.mark.parametrize("name", [sample.name for sample in samples() if sample.name != "trouble"])
-def test_the_claims_of_the_samples_would_be_granted_again(name):
-    """What ships is whole."""
-    assert reasons(load_cluster(f"sample:{name}")) == []

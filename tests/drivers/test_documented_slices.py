@@ -41,13 +41,11 @@ NO_PLACE = {
 
 @cache
 def documented() -> dict[str, tuple[Device, ...]]:
-    """Return the devices of every driver."""
     raw: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return {driver: msgspec.convert(devices, tuple[Device, ...]) for driver, devices in raw.items()}
 
 
 def cluster(*drivers: str) -> Cluster:
-    """Return a cluster with the documented slices of some drivers on one node."""
     pool = ResourcePool(name="n1", generation=1, resource_slice_count=1)
     slices = (
         ResourceSlice(
@@ -60,8 +58,6 @@ def cluster(*drivers: str) -> Cluster:
 
 
 def lookup(driver: str, device: Device):
-    """Return the reader of a device's attributes."""
-
     def read(name: str) -> AttributeValue | None:
         attribute = device.lookup(name, driver)
         return None if attribute is None else attribute.value
@@ -143,7 +139,6 @@ def test_every_entry_of_the_palette_can_be_planned(driver):
 
 
 def unknown() -> ResourceSlice:
-    """Return a slice of a driver that no data file knows."""
     pool = ResourcePool(name="n1", generation=1, resource_slice_count=1)
     spec = ResourceSliceSpec(driver="fpga.example.org", pool=pool, node_name="n1", devices=documented()["dra.nvme"])
     return ResourceSlice(metadata=ObjectMeta(name="s"), spec=spec)

@@ -48,8 +48,6 @@ def gpu(index: int, form: str = "a number", **capacity) -> dict:
 
 @pytest.fixture
 def loaded(tmp_path):
-    """Return what loads a node with some devices of NVIDIA's driver."""
-
     def load(*devices: dict):
         pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
         spec = {"driver": "gpu.nvidia.com", "nodeName": "n1", "pool": pool, "devices": devices}
@@ -61,7 +59,6 @@ def loaded(tmp_path):
 
 
 def claim(count: int, *links: Link, **more) -> dra_lab.ClaimSketch:
-    """Return a claim for whole GPUs."""
     exactly = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count, **more)
     return dra_lab.ClaimSketch("pair", (DeviceRequest(name="gpu", exactly=exactly),), tuple(links))
 

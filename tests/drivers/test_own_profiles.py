@@ -14,7 +14,6 @@ from dra_lab.pictures.hardware import hardware_svg
 
 
 def an_attribute(name: str) -> dict[str, object]:
-    """Return the attribute of a device by its name."""
     return {name: {"string": "x"}}
 
 
@@ -61,80 +60,68 @@ def cluster_of(tmp_path):
 
 
 def kind_in_all(cluster) -> set[str]:
-    """Return the kinds of all devices."""
     return set(dra_lab.frame(cluster).kind)
 
 
 def kind_in(cluster, driver: str) -> str:
-    """Return the kind of the driver's devices in the frame of devices."""
     frame = dra_lab.frame(cluster)
     return frame[frame.device.str.startswith(f"{driver}/")].kind.item()
 
 
-@pytest.mark.parametrize(
-    ("driver", "kind"),
-    [
-        ("npu.acme.io", "gpu (guessed)"),
-        ("acme-tpus.example.com", "gpu (guessed)"),
-        ("accelerator.example.com", "gpu (guessed)"),
-        ("roce.acme.io", "nic (guessed)"),
-        ("rdma-nic.example.com", "nic (guessed)"),
-        ("gpu0.acme.net", "gpu (guessed)"),
-        ("dra.net.example.com", "nic (guessed)"),
-        ("cpu.acme.io", "cpu (guessed)"),
-        ("memory.acme.io", "memory (guessed)"),
-        ("fpga.example.org", "other"),
-        ("magnet.acme.io", "other"),
-        ("acme.net", "other"),
-        ("storage.acme.net", "other"),
-        ("gpunet.acme.io", "other"),
-        ("tpu.google.com", "gpu"),
-    ],
-)
-def test_the_first_word_with_a_kind_in_a_drivers_name_decides(cluster_of, driver, kind):
-    """Whole words count, the top-level domain does not, and a driver with a data file is never guessed."""
-    assert kind_in(cluster_of(driver), driver) == kind
-
-
 OURS = 'device.driver == "acme.example.com"'
+BY_NAME = [
+    ("npu.acme.io", "gpu (guessed)"),
+    ("acme-tpus.example.com", "gpu (guessed)"),
+    ("accelerator.example.com", "gpu (guessed)"),
+    ("roce.acme.io", "nic (guessed)"),
+    ("rdma-nic.example.com", "nic (guessed)"),
+    ("gpu0.acme.net", "gpu (guessed)"),
+    ("dra.net.example.com", "nic (guessed)"),
+    ("cpu.acme.io", "cpu (guessed)"),
+    ("memory.acme.io", "memory (guessed)"),
+    ("fpga.example.org", "other"),
+    ("magnet.acme.io", "other"),
+    ("acme.net", "other"),
+    ("storage.acme.net", "other"),
+    ("gpunet.acme.io", "other"),
+    ("tpu.google.com", "gpu"),
+]
+BY_CLASSES = [
+    ({"big-npu": OURS}, "gpu (guessed)"),
+    ({"nic": f'{OURS} && device.attributes["acme.example.com"].x == "x"'}, "nic (guessed)"),
+    ({"nic": 'device.attributes["acme.example.com"].x == "x"'}, "nic (guessed)"),
+    ({"gpu": OURS, "npu-large": OURS}, "gpu (guessed)"),
+    ({"gpu": OURS, "nic": OURS}, "other"),
+    ({"gpu": 'device.driver == "gpu.nvidia.com"'}, "other"),
+    ({"gpu": "true"}, "other"),
+    ({"gpu": 'device.driver != "acme.example.com"'}, "other"),
+    ({"magnet": OURS}, "other"),
+]
+BY_ATTRIBUTES = [
+    (["gpuModel"], "gpu (guessed)"),
+    (["model", "isRDMA"], "nic (guessed)"),
+    (["numCPUs"], "cpu (guessed)"),
+    (["memoryType"], "memory (guessed)"),
+    (["acme.example.com/npu_cores"], "gpu (guessed)"),
+    (["gpuModel", "localCpus", "memoryType"], "gpu (guessed)"),
+    (["gpuDirect", "rdmaDevice"], "other"),
+    (["magnetType", "resource.kubernetes.io/numaNode"], "other"),
+    (["dra.net/rdma"], "other"),
+]
+GUESSES = [(driver, (), {}, kind) for driver, kind in BY_NAME]
+GUESSES += [("acme.example.com", ["x"], classes, kind) for classes, kind in BY_CLASSES]
+GUESSES += [("acme.example.com", attributes, {}, kind) for attributes, kind in BY_ATTRIBUTES]
 
 
-@pytest.mark.parametrize(
-    ("classes", "kind"),
-    [
-        ({"big-npu": OURS}, "gpu (guessed)"),
-        ({"nic": f'{OURS} && device.attributes["acme.example.com"].x == "x"'}, "nic (guessed)"),
-        ({"nic": 'device.attributes["acme.example.com"].x == "x"'}, "nic (guessed)"),
-        ({"gpu": OURS, "npu-large": OURS}, "gpu (guessed)"),
-        ({"gpu": OURS, "nic": OURS}, "other"),
-        ({"gpu": 'device.driver == "gpu.nvidia.com"'}, "other"),
-        ({"gpu": "true"}, "other"),
-        ({"gpu": 'device.driver != "acme.example.com"'}, "other"),
-        ({"magnet": OURS}, "other"),
-    ],
-)
-def test_classes_that_select_the_driver_give_its_kind_if_they_agree(cluster_of, classes, kind):
-    """A class that does not name the driver, or refuses it, says nothing about it."""
-    assert kind_in(cluster_of("acme.example.com", ["x"], classes), "acme.example.com") == kind
+@pytest.mark.parametrize(("driver", "attributes", "classes", "kind"), GUESSES)
+def test_the_kind_of_an_unknown_driver_is_guessed(cluster_of, driver, attributes, classes, kind):
+    """By the first word with a kind in its name, else by classes that select it, else by its attributes, if they agree.
 
-
-@pytest.mark.parametrize(
-    ("attributes", "kind"),
-    [
-        (["gpuModel"], "gpu (guessed)"),
-        (["model", "isRDMA"], "nic (guessed)"),
-        (["numCPUs"], "cpu (guessed)"),
-        (["memoryType"], "memory (guessed)"),
-        (["acme.example.com/npu_cores"], "gpu (guessed)"),
-        (["gpuModel", "localCpus", "memoryType"], "gpu (guessed)"),
-        (["gpuDirect", "rdmaDevice"], "other"),
-        (["magnetType", "resource.kubernetes.io/numaNode"], "other"),
-        (["dra.net/rdma"], "other"),
-    ],
-)
-def test_attributes_of_the_driver_give_its_kind_if_they_agree(cluster_of, attributes, kind):
-    """Only names in the driver's own domain count; nearby CPUs and memory give way to accelerators and networks."""
-    assert kind_in(cluster_of("acme.example.com", attributes), "acme.example.com") == kind
+    Whole words count, the top-level domain does not, and a driver with a data file is never guessed. A class that does
+    not name the driver, or refuses it, says nothing. Only attributes in the driver's own domain count; nearby CPUs and
+    memory give way to accelerators and networks.
+    """
+    assert kind_in(cluster_of(driver, attributes, classes), driver) == kind
 
 
 def test_the_drivers_name_comes_before_classes_and_these_before_attributes(cluster_of):

@@ -28,12 +28,10 @@ GB200 = {"gpu.nvidia.com/type": "gpu", "gpu.nvidia.com/productName": "NVIDIA GB2
 
 
 def device(attributes: dict[str, AttributeValue]) -> Lookup:
-    """Look up in a plain dictionary."""
     return attributes.get
 
 
 def offer(driver: str, key: str) -> Offer:
-    """Find an offer by its key."""
     return next(offer for offer in profile(driver, {}).offers if offer.key == key)
 
 
@@ -122,7 +120,6 @@ def test_cpu_offers_follow_the_mode() -> None:
 
 
 def test_rdma_offer_is_for_rdma_devices() -> None:
-    """The offer "RDMA NIC" is meant for NICs with RDMA, "any NIC" for all."""
     ena = device({"dra.net/rdma": False})
 
     assert not offer("dra.net", "rdma-nic").applies(ena)
@@ -174,7 +171,6 @@ def test_short_label(driver: str, attributes: dict[str, AttributeValue], short: 
 
 @pytest.mark.parametrize("driver", known_drivers())
 def test_names_are_full(driver: str) -> None:
-    """Attribute names are full names and levels and kinds are known words."""
     known = profile(driver, {})
     names = [name for attributes in known.topology.values() for name in attributes]
     names += [name for rule in (*known.kinds, *known.labels, *known.offers) for name in rule.when]

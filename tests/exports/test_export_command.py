@@ -7,16 +7,13 @@ import json
 import pytest
 import yaml
 
-from dra_lab import KubernetesRelease, load_cluster, read_sketch, samples
-from dra_lab.checks.document_checks import check_text
+from dra_lab import KubernetesRelease, load_cluster, read_sketch
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
-from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.exports.simulation import exit_status
 from dra_lab.sketch.claim_objects import Target
 
-EXAMPLES = [(sample.name, example) for sample in samples() for example in sample.examples]
 APART = """\
 apiVersion: dra-lab/v1
 kind: Drawing
@@ -37,18 +34,6 @@ sketch:
   - {name: nic, exactly: {deviceClassName: dranet, count: 2000000000}}
 """
 CLAIM = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
-
-
-def test_a_pinned_folder_says_that_first_fit_does_what_is_planned(tmp_path, capsys):
-    """The answer and paths on standard output, findings on standard error, the replay and the pins in plan.json."""
-    assert main(["export", *CLAIM, "--dir", str(tmp_path), "--pin", "--report"]) == 0
-    output = capsys.readouterr()
-    assert f"\n  - {tmp_path / 'plan.json'}\n" in output.out
-    assert "1 of 1 as planned" in output.err
-    record = json.loads((tmp_path / "plan.json").read_text())
-    assert record["loop"]["asPlanned"] is True
-    assert [pin["pin"] for pin in record["pins"]] == ["nic together on one NUMA node"]
-    assert "![The plan on" in (tmp_path / "README.md").read_text()
 
 
 def test_version_kind_and_namespace_are_chosen(tmp_path):
@@ -163,16 +148,6 @@ def test_a_count_of_any_size_ends_with_an_answer(how, tmp_path, capsys):
 
 
 def test_files_that_are_not_in_the_table_are_refused():
-    """The message has the names that there are."""
     cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
     with pytest.raises(InputError, match="no extra files 'picture'; use report"):
         make_bundle(sketch, cluster, Target(KubernetesRelease("1.36")), Wanted(extra=("picture",)))
-
-
-@pytest.mark.parametrize(("sample", "example"), EXAMPLES, ids=[f"{s}/{e}" for s, e in EXAMPLES])
-def test_an_exported_example_is_accepted(sample, example):
-    """Kubernetes 1.36 accepts every object of the manifest, drops no field of it, and reads it as it is meant."""
-    cluster, release = load_cluster(f"sample:{sample}"), KubernetesRelease("1.36")
-    text = manifest_yaml(read_sketch(f"sample:{sample}/{example}"), cluster, release).text
-    assert "ResourceClaimTemplate" in text
-    assert [str(finding) for finding in check_text(text, example, release)] == []

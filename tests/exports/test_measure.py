@@ -77,7 +77,6 @@ def test_numbers_that_may_be_swapped_are_remarked(numbers, remarks, capsys):
 
 
 def test_my_numbers_stay_in_the_plan_file(tmp_path):
-    """The next session says them too."""
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     first = Session("sample:eks-p4d", sketch=sketch, file=tmp_path / "plan.dralab.yaml")
     first.plan()

@@ -82,40 +82,36 @@ def test_another_digest_in_the_name_replaces_the_reference(tmp_path):
     assert pod_spec(patched.text)["resourceClaims"] == [{"name": "devices", "resourceClaimTemplateName": "pairs"}]
 
 
-def test_requirements_on_nodes_join_every_term(tmp_path):
-    """Terms are alternatives: a term of its own would let pods onto nodes that the workload keeps them off."""
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        (
+            ["matchExpressions: [{key: a, operator: Exists}]", "matchExpressions: [{key: c, operator: Exists}]"],
+            [["a", "zone"], ["c", "zone"]],
+        ),
+        (
+            ["{}", "matchExpressions: []", "matchFields: [{key: metadata.name, operator: In, values: [n1]}]"],
+            [[], [], ["zone"]],
+        ),
+    ],
+)
+def test_requirements_on_nodes_join_every_term_that_is_not_empty(tmp_path, terms, expected):
+    """Terms are alternatives: a term of its own would let pods onto nodes that the workload keeps them off.
+
+    A term without requirements matches no node; with one it would admit nodes that the workload keeps off.
+    """
     affinity = """\
       affinity:
         nodeAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
             nodeSelectorTerms:
-            - matchExpressions: [{key: a, operator: Exists}]
-            - matchExpressions: [{key: c, operator: Exists}]
 """
+    affinity += "".join(f"            - {term}\n" for term in terms)
     text = TEXT.replace("      containers:\n", affinity + "      containers:\n", 1)
     patched = patch_copy(workload(tmp_path, text), CLAIM, affinity=PIN).text
     required = pod_spec(patched)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    assert [[e["key"] for e in t["matchExpressions"]] for t in required["nodeSelectorTerms"]] == [
-        ["a", "zone"],
-        ["c", "zone"],
-    ]
-
-
-def test_an_empty_term_stays_empty(tmp_path):
-    """A term without requirements matches no node; with one it would admit nodes that the workload keeps off."""
-    affinity = """\
-      affinity:
-        nodeAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            nodeSelectorTerms:
-            - {}
-            - matchExpressions: []
-            - matchFields: [{key: metadata.name, operator: In, values: [n1]}]
-"""
-    text = TEXT.replace("      containers:\n", affinity + "      containers:\n", 1)
-    patched = patch_copy(workload(tmp_path, text), CLAIM, affinity=PIN).text
-    required = pod_spec(patched)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    assert [len(term.get("matchExpressions", ())) for term in required["nodeSelectorTerms"]] == [0, 0, 1]
+    found = [[e["key"] for e in term.get("matchExpressions", ())] for term in required["nodeSelectorTerms"]]
+    assert found == expected
 
 
 def test_a_foreign_claim_of_the_pod_stays(tmp_path):
@@ -198,11 +194,6 @@ def test_the_readme_of_a_patch_says_that_the_folder_is_a_component(tmp_path):
     assert "kubectl apply" not in readme
 
 
-def test_without_a_workload_the_name_is_the_drawings():
-    texts = make_bundle(PAIRS, ON, Target(R136)).texts
-    assert yaml.safe_load(texts["resourceclaimtemplate.yaml"])["metadata"]["name"] == "pairs"
-
-
 @pytest.mark.parametrize("kind", ["pod", "deployment", "statefulset", "job"])
 def test_every_example_is_accepted_by_the_strict_schemas(kind):
     document = yaml.safe_load(make_bundle(PAIRS, ON, Target(R136), Wanted(kind)).texts[f"{kind}.yaml"])
@@ -246,11 +237,10 @@ def test_what_the_workload_still_asks_of_a_device_plugin_is_reported(tmp_path, p
     assert "dra-lab migrate" in finding.advice
 
 
-def test_devices_of_another_kind_from_a_plugin_are_a_note(tmp_path):
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("amd.com/gpu: 2, ", [("plugin-beside-claim", Severity.NOTE)]), ("", [])]
+)
+def test_devices_of_another_kind_from_a_plugin_are_a_note(asked, expected, tmp_path):
     """They may be meant: the claim does not ask for their class."""
-    (finding,) = plugin_findings(tmp_path, LIMITED.replace("nvidia.com/gpu", "amd.com/gpu"))
-    assert (finding.rule, finding.severity) == ("plugin-beside-claim", Severity.NOTE)
-
-
-def test_a_workload_without_extended_resources_has_no_such_finding(tmp_path):
-    assert not plugin_findings(tmp_path, LIMITED.replace("nvidia.com/gpu: 2, ", ""))
+    found = plugin_findings(tmp_path, LIMITED.replace("nvidia.com/gpu: 2, ", asked))
+    assert [(finding.rule, finding.severity) for finding in found] == expected

@@ -1,5 +1,7 @@
 """Which pod templates of a person's workload get the claim."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 from test_manifest_text import ON, PAIRS, R136
@@ -61,7 +63,6 @@ def test_a_claim_of_today_counts_as_well_as_a_resource(tmp_path):
 
 
 def test_templates_that_ask_for_the_same_all_get_the_claim(tmp_path):
-    """The number of replicas is that of all of them."""
     workload = _read(tmp_path, _ray(small=GPUS, large=GPUS))
     assert (_chosen(workload), workload.pods) == ([SMALL, LARGE], 5)
 
@@ -104,7 +105,6 @@ def test_the_only_template_that_works_is_clear_without_devices(tmp_path):
 
 
 def test_the_object_that_asks_for_devices_is_the_workload(tmp_path):
-    """Other workloads of the file stay as they are."""
     web = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": _group(replicas=9)}
     workload = _read(tmp_path, web, _ray(large=GPUS))
     assert (workload.title, workload.pods) == ("RayCluster/r", 3)
@@ -161,3 +161,45 @@ def test_the_command_plans_the_pods_of_the_named_template(tmp_path, capsys):
     main([*command, "--workload", str(path), "--template", f"{LARGE}.template"])
     assert "note: 3 replicas are planned" in capsys.readouterr().err
     assert main([*command, "--template", f"{LARGE}.template"]) == 2
+
+
+FOLDER = Path(__file__).parents[2].parent / "shared" / "real-files"
+RAY = "device-plugin/ray-project+kuberay/ray-operator/config/samples"
+FILES = {
+    "device-plugin/kubeflow+trainer/manifests/base/runtimes/torchtune/llama3_2/llama3_2_1B.yaml": (
+        ["spec.template.spec.replicatedJobs[2].template.spec.template"],
+        1,
+    ),
+    "device-plugin/kubernetes-sigs+lws/docs/examples/vllm/TPU/lws.yaml": (
+        ["spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"],
+        8,
+    ),
+    "device-plugin/kubernetes-sigs+kueue/site/static/examples/serving-workloads/sample-leaderworkerset-tas.yaml": (
+        ["spec.leaderWorkerTemplate.workerTemplate"],
+        4,
+    ),
+    f"{RAY}/ray-job.tpu-v6e-16-multihost.yaml": (["spec.rayClusterSpec.workerGroupSpecs[0].template"], 4),
+    f"{RAY}/ray-service.deepseek.yaml": (["spec.rayClusterConfig.workerGroupSpecs[0].template"], 2),
+    f"{RAY}/ray-cluster.tpu-v4-singlehost.yaml": (["spec.workerGroupSpecs[0].template"], 1),
+    "device-plugin/oracle-quickstart+oci-hpc-oke/manifests/nccl-tests/kueue/BM.GPU.GB200.4.yaml": (
+        ["spec.mpiReplicaSpecs.Worker.template"],
+        2,
+    ),
+    "manifests/kubernetes-sigs+dranet/examples/mpi_operator/nccl-test-job.yaml": (
+        ["spec.mpiReplicaSpecs.Worker.template"],
+        2,
+    ),
+    "manifests/kubernetes-sigs+jobset/site/static/examples/workload-aware-scheduling/dra/jobset.yaml": (
+        ["spec.replicatedJobs[0].template.spec.template"],
+        6,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_launchers_heads_and_initializers_of_published_workloads_get_no_claim(name):
+    """The claim goes to the pods that ask for devices today, and these are counted as their kind counts them."""
+    if not (FOLDER / name).is_file():
+        pytest.skip(f"{FOLDER / name} is not there")
+    workload = read_workload(FOLDER / name)
+    assert ([field.template for field in workload.templates], workload.pods) == FILES[name]

@@ -16,7 +16,6 @@ LAYERS = (read_layer("add", "4=node-1"), read_layer("drain", "n"), read_layer("i
 
 
 def sketch(name: str = "claim", count: int = 1) -> ClaimSketch:
-    """Return a drawing of some GPUs."""
     gpu = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count))
     return ClaimSketch(name=name, requests=(gpu,))
 
@@ -27,7 +26,6 @@ free = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), ma
 
 @st.composite
 def drawings(draw):
-    """Random consistent drawings with text that YAML would like to misread."""
     request_names = draw(st.lists(labels, unique=True, max_size=4))
     requests = tuple(
         DeviceRequest(
@@ -60,7 +58,6 @@ def drawings(draw):
 @settings(max_examples=25)
 @given(drawings())
 def test_a_drawing_reads_back_as_it_was_written(drawing):
-    """Nothing of a drawing is lost in its file, whatever its texts."""
     assert decode_drawing(encode_drawing(drawing)) == drawing
 
 
@@ -81,7 +78,6 @@ def pods(draw):
 
 @st.composite
 def plan_files(draw):
-    """Return plan files with text that YAML would like to misread."""
     workloads = draw(pods())
     layers = draw(st.lists(st.sampled_from(LAYERS), max_size=3))
     kept = tuple(
@@ -102,7 +98,6 @@ def plan_files(draw):
 @settings(max_examples=25)
 @given(plan_files())
 def test_a_plan_file_reads_back_as_it_was_written(drawing):
-    """Nothing of workloads, layers, kept plans and view is lost."""
     assert decode_drawing(encode_drawing(drawing)) == drawing
 
 
@@ -173,5 +168,4 @@ def test_a_layer_travels_as_its_change():
 
 
 def test_an_empty_file_is_an_empty_drawing():
-    """An empty file, as `touch` makes it, is no error."""
     assert decode_drawing("") == Drawing()

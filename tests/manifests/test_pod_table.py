@@ -1,7 +1,6 @@
 """Which fields of which kind are pod templates, and how many pods they run."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,6 @@ from dra_lab.manifests.device_asks import asks_outside, requested_devices
 from dra_lab.manifests.pod_templates import pod_fields, value_at
 
 POD = {"containers": [{"name": "main"}]}
-SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 def _template(**others):
@@ -45,6 +43,7 @@ CLIQUES = {
     },
 }
 MPI = {"mpiReplicaSpecs": {"Launcher": _template(replicas=1), "Worker": _template(replicas=3)}}
+NODE_AND_LAUNCHER = (_step("", called="node"), _step("trainer", called="launcher"))
 KINDS = {
     "MPIJob": (MPI, {"spec.mpiReplicaSpecs.Launcher": ("launcher", 1), "spec.mpiReplicaSpecs.Worker": ("", 3)}),
     "PyTorchJob": (
@@ -100,7 +99,7 @@ KINDS = {
         },
     ),
     "TrainingRuntime": (
-        _runtime({"numNodes": 5, "mpi": {}}, _step("", called="node"), _step("trainer", called="launcher")),
+        _runtime({"numNodes": 5, "mpi": {}}, *NODE_AND_LAUNCHER),
         {
             "spec.template.spec.replicatedJobs[0].template.spec": ("", 5),
             "spec.template.spec.replicatedJobs[1].template.spec": ("launcher", 1),
@@ -129,23 +128,21 @@ def test_the_templates_of_a_kind_have_their_pods(kind):
     assert found == expected
 
 
-def test_a_launcher_that_works_is_no_helper():
-    """With `runLauncherAsWorker` an MPIJob's launcher is one of the workers."""
-    fields = pod_fields({"kind": "MPIJob", "spec": {**MPI, "runLauncherAsWorker": True}})
-    assert [field.helper for field in fields] == ["", ""]
-
-
-def test_a_launcher_that_is_a_node_leaves_one_node_less():
-    """With `runLauncherAsNode` the launcher is one of the `numNodes`."""
-    policy = {"numNodes": 5, "mpi": {"runLauncherAsNode": True}}
-    spec = _runtime(policy, _step("", called="node"), _step("trainer", called="launcher"))
-    assert [(f.helper, f.pods) for f in pod_fields({"kind": "TrainingRuntime", "spec": spec})] == [("", 4), ("", 1)]
-
-
-def test_a_group_of_one_has_no_workers():
-    """`size` counts the leader, so that a group of one with a leader template runs no worker."""
-    fields = pod_fields({"kind": "LeaderWorkerSet", "spec": _leader_workers(leader=True, replicas=2, size=1)})
-    assert [field.pods for field in fields] == [2, 0]
+@pytest.mark.parametrize(
+    ("kind", "spec", "expected"),
+    [
+        # an MPIJob's launcher is one of the workers
+        ("MPIJob", {**MPI, "runLauncherAsWorker": True}, [("", 1), ("", 3)]),
+        # the launcher is one of the `numNodes`
+        ("TrainingRuntime", _runtime({"numNodes": 5, "mpi": {"runLauncherAsNode": True}}, *NODE_AND_LAUNCHER),
+         [("", 4), ("", 1)]),
+        # `size` counts the leader, so that a group of one runs no worker
+        ("LeaderWorkerSet", _leader_workers(leader=True, replicas=2, size=1), [("", 2), ("", 0)]),
+    ],
+)  # fmt: skip
+def test_a_launcher_or_leader_may_work_itself(kind, spec, expected):
+    fields = pod_fields({"kind": kind, "spec": spec})
+    assert [(field.helper, field.pods) for field in fields] == expected
 
 
 @pytest.mark.parametrize("broken", [None, [], "text", 7, {"cliques": 3}, {"cliques": [None, {"spec": []}]}])
@@ -155,7 +152,6 @@ def test_what_is_broken_has_no_templates(broken):
 
 
 def _broken(value, draw):
-    """Return a copy in which a few values are something else."""
     if draw.random() < 0.08:
         return draw.choice([None, [], {}, "text", -1, 2.5, True, [None], {"a": None}, [[{}]]])
     if isinstance(value, dict):

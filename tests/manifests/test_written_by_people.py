@@ -1,7 +1,5 @@
 """YAML as people have it: copied from a terminal, in flow style, with a key twice, in an old version of the API."""
 
-from pathlib import Path
-
 import pytest
 
 from dra_lab.checks.document_checks import check_text
@@ -10,8 +8,6 @@ from dra_lab.findings import Severity
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.claims import ResourceClaimTemplate
-
-SHARED = Path(__file__).parents[2] / ".." / "shared" / "real-files"
 
 KYAML = """\
 {
@@ -82,7 +78,6 @@ def test_every_line_of_a_terminal_is_named(tmp_path):
 
 @pytest.mark.parametrize("text", [BLOCK, KYAML, f"# kubectl apply -f this\n{BLOCK}"])
 def test_a_manifest_has_no_line_of_a_terminal(text, tmp_path):
-    """A comment, a key and a value are no lines of a terminal."""
     file = tmp_path / "a.yaml"
     file.write_text(text)
     assert (len(read_manifests([file]).documents), read_manifests([file]).findings) == (1, ())
@@ -105,7 +100,6 @@ def test_kyaml_is_validated_with_its_lines():
 
 
 def test_broken_json_is_reported_as_json():
-    """A text that begins as JSON and is not YAML in flow style either is reported as broken JSON."""
     for read in (decode_documents, check_text):
         with pytest.raises(ManifestError, match="not valid JSON"):
             read('{"kind": "List", "items": [}')

@@ -58,7 +58,6 @@ def many(value, count, between=b","):
 
 
 def slices(count):
-    """Return a list with a slice of empty devices."""
     head = b'{"kind":"List","items":[{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},'
     return head + b'"spec":{"driver":"d","pool":{"name":"p"},"devices":[' + many(b"{}", count) + b"]}}]}"
 

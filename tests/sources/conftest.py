@@ -26,8 +26,6 @@ def config(server, tmp_path, monkeypatch):
 
 @pytest.fixture
 def use(server, tmp_path, monkeypatch):
-    """Write a kubeconfig with a user and let KUBECONFIG name it."""
-
     def write(user=None, **options):
         file = write_kubeconfig(tmp_path, server, user, **options)
         monkeypatch.setenv("KUBECONFIG", str(file))

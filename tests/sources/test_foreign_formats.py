@@ -10,7 +10,6 @@ from dra_lab.sources.foreign import Inventory, decode_inventory, make_cluster
 
 
 def read(data: bytes | str) -> Inventory:
-    """Read a file."""
     return decode_inventory(data.encode() if isinstance(data, str) else data, "a")
 
 
@@ -27,7 +26,6 @@ def known(data: bytes | str) -> list[tuple[str, str, dict[str, object]]]:
 
 
 def server(*inside: str, buses: str = "0000:[10-1f]", version: str = "2.0") -> bytes:
-    """Return an export of hwloc with one package and one host bridge."""
     return hwloc(package(0, host_bridge(buses, "".join(inside))), version=version)
 
 
@@ -355,7 +353,6 @@ def test_other_graces_have_the_node_with_cpus(rows, expected):
 
 @pytest.mark.parametrize("nodes", ["0-1", "0-3", "0,2", "0,2,4", "0-1,4-19"])
 def test_several_nodes_with_cpus_are_reported(nodes):
-    """Where several nodes may have CPUs the NUMA node stays unknown, and a Finding names the rows."""
     found = matrix(("0-63", nodes, "N/A"), ("0-63", nodes, "N/A"))
     assert numa(found) == [None, None]
     (finding,) = (finding for finding in found.findings if finding.rule == "topology-several-numa-nodes")

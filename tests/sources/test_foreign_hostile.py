@@ -17,7 +17,6 @@ from dra_lab.sources.foreign.xml_text import MAX_DEPTH
 
 
 def refused(data: bytes | str, name: str = "a.xml") -> str:
-    """Return the words with which a file is refused."""
     with pytest.raises(SourceError) as caught:
         decode_inventory(data.encode() if isinstance(data, str) else data, name)
     return str(caught.value)
@@ -72,7 +71,6 @@ def test_deep_nesting_is_refused():
 
 
 def test_a_huge_file_is_refused(tmp_path):
-    """A file over the limit is refused by its size, without being read."""
     path = tmp_path / "huge.xml"
     with path.open("wb") as file:
         file.truncate(2**31)
@@ -81,13 +79,11 @@ def test_a_huge_file_is_refused(tmp_path):
 
 
 def test_very_many_elements_are_refused():
-    """A flat file of very many elements is given up at the limit."""
     assert "the limit" in refused(b"<system>" + b"<a/>" * 250_001 + b"</system>")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+LIES = {
+    SERVER: [
         ((b"</topology>", b""), "the XML is broken"),
         ((b"0000:13:00.0", b"0000:14:00.0"), "the address 0000:14:00.0 appears twice (first on line 12)"),
         ((b'pci_busid="0000:13:00.0"', b'pci_busid="13"'), "pci_busid is '13', expected dddd:bb:dd.f"),
@@ -117,12 +113,35 @@ def test_very_many_elements_are_refused():
         ((b'type="Bridge" bridge_type="1-1"', b'type="OSDev"'), "it is inside the OSDev of line"),
         ((b'type="Bridge" bridge_type="1-1"', b'type="PCIDev"'), "it is inside the PCIDev of line"),
     ],
-)
-def test_hwloc_that_lies_names_line_and_element(change, words):
-    """An impossible value is reported with the line and the element."""
-    message = refused(SERVER.replace(*change, 1), "dgx.xml")
+    NCCL: [
+        ((b'affinity="00000000,0000000f"', b'affinity="00000000,0000000x"'), "affinity is '00000000,0000000x'"),
+        (
+            (b'busid="0000:81:00.0" class="0x030200"', b'busid="0000:81:00.0"'),
+            "pci 0000:81:00.0: it has no class, which says",
+        ),
+        ((b'numaid="1"', b'numaid="x"'), "numaid is 'x'"),
+        ((b'numaid="1"', b'numaid="0"'), "NUMA node 0 appears twice"),
+        ((b'busid="0000:81:00.0"', b""), "busid is ''"),
+        ((b"0000:81:00.0", b"0000:13:00.0"), "the address 0000:13:00.0 appears twice (first on line 4)"),
+        ((b"</cpu>", b"</pci>"), "the XML is broken"),
+        (
+            (b'<nic><net name="eth0" dev="1"/></nic>', b'<cpu numaid="2"/>'),
+            "it is inside the <cpu> of line 10, where it cannot be",
+        ),
+        (
+            (b'<net name="eth0" dev="1"/>', b'<net name="eth0" dev="1"/>\n' * 2),
+            "eth0 appears twice (first on line 13)",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(("data", "change", "words"), [(data, *row) for data, rows in LIES.items() for row in rows])
+def test_xml_that_lies_names_line_and_element(data, change, words):
+    """An impossible value in a file of hwloc or NCCL."""
+    message = refused(data.replace(*change, 1), "topology.xml")
     assert words in message
-    assert message.startswith("dgx.xml:")
+    assert message.startswith("topology.xml:")
 
 
 @pytest.mark.parametrize(
@@ -148,36 +167,6 @@ def test_no_numa_node_at_all_is_reported():
     body = "".join(line for line in package(0, "").splitlines(keepends=True) if "NUMANode" not in line)
     found = decode_inventory(hwloc(body, top='type="Machine" os_index="0" nodeset="0x00000001"'), "a.xml").findings
     assert "topology-nodes-missing" in {finding.rule for finding in found}
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ((b'affinity="00000000,0000000f"', b'affinity="00000000,0000000x"'), "affinity is '00000000,0000000x'"),
-        (
-            (b'busid="0000:81:00.0" class="0x030200"', b'busid="0000:81:00.0"'),
-            "pci 0000:81:00.0: it has no class, which says",
-        ),
-        ((b'numaid="1"', b'numaid="x"'), "numaid is 'x'"),
-        ((b'numaid="1"', b'numaid="0"'), "NUMA node 0 appears twice"),
-        ((b'busid="0000:81:00.0"', b""), "busid is ''"),
-        ((b"0000:81:00.0", b"0000:13:00.0"), "the address 0000:13:00.0 appears twice (first on line 4)"),
-        ((b"</cpu>", b"</pci>"), "the XML is broken"),
-        (
-            (b'<nic><net name="eth0" dev="1"/></nic>', b'<cpu numaid="2"/>'),
-            "it is inside the <cpu> of line 10, where it cannot be",
-        ),
-        (
-            (b'<net name="eth0" dev="1"/>', b'<net name="eth0" dev="1"/>\n' * 2),
-            "eth0 appears twice (first on line 13)",
-        ),
-    ],
-)
-def test_nccl_that_lies_names_line_and_element(change, words):
-    """An impossible value is reported with the line and the element."""
-    message = refused(NCCL.replace(*change, 1), "nccl.xml")
-    assert words in message
-    assert message.startswith("nccl.xml:")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from checked_plans import checked_plan
@@ -9,18 +11,20 @@ from topology_texts import GPU, NCCL, NIC, SERVER, TOPO, host_bridge, hwloc, nam
 
 from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
-from dra_lab.errors import InputError
+from dra_lab.cli import main
+from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.foreign import decode_inventory, make_cluster
+from dra_lab.sources.foreign import decode_inventory, make_cluster, read_inventory
+from dra_lab.sources.foreign.reading import topology_cluster
 from dra_lab.topology import localities
 
 
 def made(text: bytes | str, **choices):
-    """Return the cluster made from the text about a server."""
     return make_cluster(decode_inventory(text.encode() if isinstance(text, str) else text, "file-0"), **choices)
 
 
@@ -31,7 +35,6 @@ def attributes(cluster, driver: str) -> dict[str, dict[str, object]]:
 
 
 def places(cluster, node: str = "node-1"):
-    """Return the localities of a node by device name."""
     return {found.device.device: found for found in localities(cluster, node).values()}
 
 
@@ -149,7 +152,6 @@ def test_drivers_are_chosen():
     "choices", [{"drivers": ["gpu.example.org"]}, {"cpu_mode": "both"}, {"count": 0}, {"node": "a/b"}, {"count": 10**6}]
 )
 def test_wrong_choices_are_refused(choices):
-    """An unknown driver, mode, count or name is an error in words."""
     with pytest.raises(InputError):
         made(SERVER, **choices)
 
@@ -184,3 +186,168 @@ def test_hostile_names_become_plain_ones():
     nics = nics.replace('name=""', f'name="{name.replace("<", "&lt;")}"')
     cluster = made(hwloc(package(0, host_bridge("0000:[10-1f]", nics))))
     assert [*check_pools(cluster), *check_refused_slices(cluster)] == []
+
+
+REAL = Path(__file__).parents[2] / ".." / "shared" / "real-files" / "topology"
+
+
+def server(*gpus: str) -> bytes:
+    """Return a file of NCCL or RCCL with one NUMA node, these GPUs and a NIC."""
+    found = "".join(gpu.replace("BUS", f"0000:{number:02x}:00.0") for number, gpu in enumerate(gpus, 0x21))
+    nic = '<pci busid="0000:11:00.0" class="0x020700" vendor="0x15b3"/>'
+    return f'<system version="1"><cpu numaid="0" affinity="0000ffff">{found}{nic}</cpu></system>'.encode()
+
+
+def gpu(inside: str = "", code: str = "0x030200", vendor: str = "") -> str:
+    return f'<pci busid="BUS" class="{code}"{vendor and f" vendor={vendor!r}"}>{inside}</pci>'.replace("'", '"')
+
+
+def made_for(data: bytes, *drivers: str) -> Cluster:
+    return make_cluster(decode_inventory(data, "topo.xml"), drivers=drivers)
+
+
+def gpus(cluster: Cluster, driver: str) -> int:
+    return sum(len(item.spec.devices or ()) for item in cluster.slices if item.spec.driver == driver)
+
+
+GCN = '<gpu dev="0" sm="120" gcn="908" rank="0"/>'
+XGMI = '<gpu dev="0" rank="0"><xgmi target="0000:22:00.0" count="1" tclass="0x038000"/></gpu>'
+NVLINK = '<gpu dev="0" rank="0"><nvlink target="0000:22:00.0" count="4" tclass="0x030200"/></gpu>'
+SM = '<gpu dev="0" sm="80" rank="0"/>'
+
+
+@pytest.mark.parametrize(
+    ("file", "driver"),
+    [
+        (server(gpu(GCN), gpu(GCN)), "gpu.amd.com"),
+        (server(gpu(XGMI), gpu(XGMI)), "gpu.amd.com"),
+        (server(gpu(NVLINK, "0x038000"), gpu(NVLINK, "0x038000")), "gpu.nvidia.com"),
+        (server(gpu(SM, "0x038000"), gpu(SM, "0x038000")), "gpu.nvidia.com"),
+        (server(gpu(vendor="0x1002"), gpu(vendor="0x1002")), "gpu.amd.com"),
+        (server(gpu(GCN, vendor="0x0000"), gpu(vendor="0x0000")), "gpu.amd.com"),
+        (server(gpu(XGMI), gpu()), "gpu.amd.com"),
+    ],
+    ids=["gcn", "xgmi", "nvlink", "sm", "vendor id", "vendor id of zeros", "one of two says it"],
+)
+@pytest.mark.parametrize("named", [False, True])
+def test_what_a_file_says_decides_the_vendor(file, driver, named):
+    """A vendor id, gcn=, <xgmi>, <nvlink> or sm= decides the vendor of all GPUs, and nothing is assumed."""
+    cluster = made_for(file, *([driver, "dra.net"] if named else []))
+    assert gpus(cluster, driver) == 2
+    assert {"made-vendor", "made-left-out"}.isdisjoint(finding.rule for finding in cluster.findings)
+
+
+@pytest.mark.parametrize("driver", ["gpu.amd.com", "gpu.nvidia.com"])
+@pytest.mark.parametrize("code", ["0x030200", "0x038000"])
+def test_the_named_drivers_decide_where_the_file_says_nothing(driver, code):
+    """A person who names one GPU driver gets that driver's GPUs, and a note that the file does not name the vendor."""
+    cluster = made_for(server(gpu(code=code), gpu(code=code)), driver, "dra.net")
+    assert gpus(cluster, driver) == 2
+    assert [f.severity for f in cluster.findings if f.rule == "made-vendor"] == [Severity.NOTE]
+    assert "made-left-out" not in {finding.rule for finding in cluster.findings}
+
+
+@pytest.mark.parametrize(
+    ("code", "driver"), [("0x030200", "gpu.nvidia.com"), ("0x038000", "gpu.amd.com"), ("0x120000", "gpu.amd.com")]
+)
+@pytest.mark.parametrize("named", [(), ("gpu.amd.com", "gpu.nvidia.com")])
+def test_the_class_decides_where_nobody_does(code, driver, named):
+    """Without a vendor and without one named GPU driver, the PCI class decides, and a Finding reports it."""
+    cluster = made_for(server(gpu(code=code)), *named)
+    assert gpus(cluster, driver) == 1
+    (finding,) = (finding for finding in cluster.findings if finding.rule == "made-vendor")
+    assert code[2:6] in finding.message
+
+
+def test_nvidia_is_assumed_where_there_is_not_even_a_class():
+    """A GPU of which the file says nothing is taken for NVIDIA's with a warning; the inventory keeps it unknown."""
+    inventory = decode_inventory(server('<pci busid="BUS"><gpu dev="0" rank="0"/></pci>'), "topo.xml")
+    cluster = make_cluster(inventory)
+    assert inventory.of("gpu")[0].text("vendor") == ""
+    assert gpus(cluster, "gpu.nvidia.com") == 1
+    assert [f.severity for f in cluster.findings if f.rule == "made-vendor"] == [Severity.WARNING]
+
+
+def test_gpus_of_another_vendor_are_left_out_in_one_finding():
+    """Where a file proves AMD and only NVIDIA's driver is chosen, one Finding counts the GPUs and names the driver."""
+    cluster = made_for(server(*[gpu(GCN)] * 8), "gpu.nvidia.com", "dra.net")
+    (finding,) = (finding for finding in cluster.findings if finding.rule == "made-left-out")
+    assert "8 GPUs of AMD" in finding.message
+    assert ("gpu.amd.com" in finding.advice, finding.severity) == (True, Severity.WARNING)
+
+
+def test_a_vendor_id_of_zeros_is_no_vendor():
+    """A display controller whose vendor id is 0000 or ffff is still a GPU, of unknown vendor."""
+    for vendor in ("0x0000", "0xffff"):
+        (found,) = decode_inventory(server(gpu(vendor=vendor)), "topo.xml").of("gpu")
+        assert found.text("vendor") == ""
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "dgx.xml").write_bytes(SERVER)
+    (tmp_path / "cluster.json").write_text('{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"}}')
+    return tmp_path
+
+
+def test_topology_prints_what_the_file_says(files, capsys):
+    """A line for each GPU, NIC and NUMA node, with root, switch, NUMA node and the line of the file."""
+    assert main(["topology", str(files / "dgx.xml")]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    places = ["0000:14:00.0", "pci0000:10", "0000:11:00.0", "0"]
+    assert any(line[0] == "mlx5_0" and line[1] == "nic" and line[-5:-1] == places for line in lines if len(line) > 6)
+
+
+def test_what_a_terminal_would_obey_is_not_printed(files, capsys):
+    """Names from a file cannot move the cursor."""
+    (files / "bad.xml").write_bytes(SERVER.replace(b'"mlx5_0"', b'"&#x9b;2J"'))
+    main(["topology", str(files / "bad.xml")])
+    assert "\x9b" not in capsys.readouterr().out
+
+
+def test_the_drivers_to_plan_for_are_named_behind_the_count(files):
+    """`topo:FILE*8@DRIVER,DRIVER`: only these have slices; one of which nothing is known is refused by name."""
+    name = f"topo:{files / 'dgx.xml'}*2@dra.net,dra.cpu"
+    assert (load_cluster(name).drivers, load_cluster(name).name) == (("dra.cpu", "dra.net"), name)
+    with pytest.raises(InputError, match=r"'gpu\.example\.org'; it can for: .*gpu\.amd\.com"):
+        load_cluster(f"topo:{files / 'dgx.xml'}*2@gpu.example.org")
+
+
+def test_a_dropped_topology_file_is_a_cluster_by_itself(files):
+    """Other files that are dropped with it are refused, and the message says what to do."""
+    assert load_texts({"dgx.xml": SERVER}).node_names == ("node-1",)
+    with pytest.raises(SourceError, match=r"'dgx\.xml' is a topology file, .* load it alone"):
+        load_texts({name: (files / name).read_bytes() for name in ("cluster.json", "dgx.xml")})
+
+
+def test_too_many_nodes_are_refused(files):
+    with pytest.raises(InputError, match="1 to 20,000"):
+        load_cluster(f"topo:{files / 'dgx.xml'}*99999")
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(SourceError, match=r"'absent\.xml' cannot be read"):
+        read_inventory("absent.xml")
+
+
+def test_options_name_the_same_nodes_as_the_name_of_the_cluster(files):
+    """`--topology FILE --nodes 2 --driver D` makes the cluster that is read again by its name."""
+    made = topology_cluster(str(files / "dgx.xml"), 2, ["dra.net", "dra.cpu"])
+    again = load_cluster(made.name)
+    assert (made.name, made.slices) == (f"topo:{files / 'dgx.xml'}*2@dra.net,dra.cpu", again.slices)
+
+
+PAIRS = "sample:eks-p4d/gpu-nic-pairs"
+REFUSED = {
+    "a name": (["topo:FILE*2"], "give --topology FILE --nodes 8"),
+    "two files": (["--topology", "a.xml", "--topology", "b.xml"], "--topology b.xml is a second file; give one"),
+    "nodes of nothing": (["sample:eks-p4d", "--nodes", "2"], "need --topology FILE"),
+    "a driver of nothing": (["sample:eks-p4d", "--driver", "dra.net"], "need --topology FILE"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_topology_file_is_named_by_options_alone(words, said, capsys):
+    """A command line has one spelling for the file, and the message has it."""
+    assert main(["plan", *words, "--claim", PAIRS]) == 2
+    assert said in capsys.readouterr().err

@@ -149,14 +149,12 @@ def test_an_unknown_field_and_a_broken_object_are_reported_and_the_rest_is_used(
 
 
 def test_progress_counts_what_is_read(server, config):
-    """The counts grow to the number of objects of each kind."""
     heard = []
     cluster = load_context("test", limits=SMALL, progress=heard.append)
     assert {read.kind: read.done for read in heard[-1]}["ResourceSlice"] == len(cluster.slices)
 
 
 def test_cancel_ends_the_reading_at_once(server, config):
-    """A cancelled reading raises Cancelled and leaves no thread behind."""
     cancel = threading.Event()
     server.faults.add(
         "resourceslices", times=99, status=503, reason="ServiceUnavailable", headers={"Retry-After": "30"}
@@ -167,7 +165,6 @@ def test_cancel_ends_the_reading_at_once(server, config):
 
 
 def left() -> set[str]:
-    """The names of threads that reading began and that go on."""
     for thread in threading.enumerate():
         if thread.name.startswith("dra-lab-read"):
             thread.join(5)
@@ -185,6 +182,5 @@ def test_contexts_are_listed_without_credentials(server, tmp_path, monkeypatch):
 
 
 def test_an_unknown_context_names_those_that_there_are(server, config):
-    """The error for a wrong name lists the right ones."""
     with pytest.raises(SourceError, match="contexts: test"):
         load_cluster("context:prod")

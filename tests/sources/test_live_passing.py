@@ -26,12 +26,10 @@ def watched(server, config):
 
 
 def held(watched):
-    """Who holds the GPU."""
     return watched.latest.allocated.holders(GPU)
 
 
 def rules(watched):
-    """The rules of the findings of the latest snapshot."""
     return [finding.rule for finding in watched.latest.findings]
 
 

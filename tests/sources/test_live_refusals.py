@@ -1,14 +1,19 @@
 """Servers that refuse, fail, stall or die while they are read: what is said, what is tried again, what is lost."""
 
+import os
+import select
 import socket
 import threading
+from collections.abc import Callable
 
 import pytest
-from api_server.kubeconfig import untrusted
+from api_server.kubeconfig import plugin_user, untrusted, write_kubeconfig
 
-from dra_lab.errors import SourceError
+from dra_lab.errors import Cancelled, SourceError
 from dra_lab.findings import Severity
-from dra_lab.sources.live import ReadLimits, load_context
+from dra_lab.sources.live import ClusterFollower, FollowState, ReadLimits, load_context
+
+pytestmark = pytest.mark.usefixtures("config")
 
 QUICK = ReadLimits(connect=2, read=2, overall=60, attempts=4, backoff_first=0.001, backoff_most=0.002)
 PLURALS = ["resourceslices", "deviceclasses", "resourceclaims", "nodes", "devicetaintrules", "pods"]
@@ -16,7 +21,6 @@ RESOURCES = {name: name if name in ("nodes", "pods") else f"{name}.resource.k8s.
 
 
 def refused(limits=QUICK) -> str:
-    """The words of the SourceError that reading ends with."""
     with pytest.raises(SourceError) as caught:
         load_context("test", limits=limits)
     assert "good-token" not in str(caught.value)
@@ -25,7 +29,6 @@ def refused(limits=QUICK) -> str:
 
 @pytest.mark.parametrize("plural", PLURALS)
 def test_a_missing_right_is_a_finding_with_the_command_that_shows_it(server, config, plural):
-    """403 on one kind: the others are read; the finding has the command that shows the right."""
     server.denied = {("admin", "list", plural)}
     cluster = load_context("test", limits=QUICK)
     (finding,) = cluster.findings
@@ -167,13 +170,11 @@ def test_a_redirect_is_not_followed(server, config):
 
 
 def with_server(config, url):
-    """Point the kubeconfig somewhere else."""
     text = config.read_text().splitlines()
     config.write_text("\n".join(f"    server: {url}" if "server:" in line else line for line in text))
 
 
 def test_a_server_that_is_off_is_reported(server, config):
-    """Connection refused: at once, with what to look at."""
     server.close()
     words = refused()
     assert "connection refused" in words
@@ -181,7 +182,6 @@ def test_a_server_that_is_off_is_reported(server, config):
 
 
 def test_a_name_that_is_unknown_is_reported(config):
-    """DNS."""
     with_server(config, "https://no-such-host.invalid:6443")
     assert "this machine cannot resolve its name" in refused()
 
@@ -195,7 +195,6 @@ def test_a_certificate_of_somebody_else_is_reported(config, tmp_path):
 
 
 def test_a_port_without_tls_is_reported(config):
-    """Something else listens there."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         with_server(config, f"https://127.0.0.1:{other.getsockname()[1]}")
         words = refused(ReadLimits(connect=0.2, read=0.2, attempts=1))
@@ -216,3 +215,76 @@ def test_what_is_missing_is_said_on_every_plan(server, config):
         plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
         assert plan.fits == (count == 1)
         assert "right-missing" in {finding.rule for finding in plan.findings}
+
+
+SOON = 10.0
+"""Seconds to wait for a thread; the time-outs of the default limits are 30 and 45."""
+
+
+@pytest.mark.parametrize(("where", "times"), [("watch=true", 3), ("/apis/", 1)])
+def test_following_stops_at_once_where_the_server_is_silent(server, where, times):
+    """Also before the first watch; the threads that wait for the server keep the program from nothing."""
+    cluster = load_context("test")
+    server.faults.add(where, silent=True, times=times)
+    follower = ClusterFollower(cluster, lambda _cluster: None, lambda: None)
+    follower.start()
+    for _ in range(times):
+        assert server.faults.waiting.acquire(timeout=60)
+    follower.stop()
+    assert follower.following.state is FollowState.STOPPED
+    left = [t for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
+    assert all(thread.daemon for thread in left)
+
+
+@pytest.fixture
+def waiting_plugin(server, config, tmp_path, monkeypatch):
+    """A plug-in that waits for a person, and something to read once it does; it ends with the test."""
+    go_on, begun = tmp_path / "go-on", tmp_path / "begun"
+    os.mkfifo(go_on)
+    os.mkfifo(begun)
+    says = os.open(begun, os.O_RDONLY | os.O_NONBLOCK)
+    waits = f"\nopen({str(begun)!r}, 'w').write('waits')\nopen({str(go_on)!r}).read()\n"
+    user = plugin_user(tmp_path, {"token": "good-token"})
+    script = tmp_path / "plugin"
+    script.write_text(script.read_text().replace("\n", waits, 1))
+    monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path, server, user)))
+    yield says
+    with go_on.open("w"):
+        pass
+    for thread in [t for t in threading.enumerate() if t.name == "dra-lab-connect"]:
+        thread.join(30)
+    os.close(says)
+
+
+def ends_when_cancelled(is_waiting: Callable[[], object]) -> bool:
+    """Cancel a reading once it waits; return whether it ended, long before any of its time-outs."""
+    cancel, ended = threading.Event(), []
+
+    def read():
+        with pytest.raises(Cancelled):
+            load_context("test", cancel=cancel, progress=lambda _progress: None)
+        ended.append("cancelled")
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert is_waiting()
+    cancel.set()
+    thread.join(SOON)
+    return ended == ["cancelled"]
+
+
+def test_a_plugin_that_waits_for_a_person_can_be_cancelled(waiting_plugin):
+    """The plugin may have opened a log-in page that no person looks at."""
+    assert ends_when_cancelled(lambda: select.select([waiting_plugin], [], [], 60)[0])
+
+
+def test_a_plugin_that_does_not_end_is_reported(waiting_plugin):
+    """After the time that the whole reading has, with the command that shows what it waits for."""
+    with pytest.raises(SourceError, match=r"did not finish within 0.2 s; .* kubectl get nodes --context test"):
+        load_context("test", limits=ReadLimits(overall=0.2), progress=lambda _progress: None)
+
+
+@pytest.mark.parametrize("where", ["/resourceclaims?", "/version", "/apis/"])
+def test_a_reading_that_is_cancelled_ends_at_once(server, where):
+    server.faults.add(where, silent=True)
+    assert ends_when_cancelled(lambda: server.faults.waiting.acquire(timeout=60))

@@ -42,20 +42,17 @@ QUEUES = (
 
 
 def node(number):
-    """A node with a place at both levels."""
     labels = {LEVELS[0]: f"hall-{number // 4}", LEVELS[1]: f"rack-{number // 2}"}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{number}", "labels": labels}}
 
 
 def topology(version="kueue.x-k8s.io/v1beta1", name="default"):
-    """A Topology as `kubectl get -o json` gives it."""
     levels = [{"nodeLabel": label} for label in (*LEVELS, "kubernetes.io/hostname")]
     meta = {"name": name, "uid": UID, "finalizers": ["kueue.x-k8s.io/resource-in-use"]}
     return {"apiVersion": version, "kind": "Topology", "metadata": meta, "spec": {"levels": levels}}
 
 
 def hyper_node(name="rack-0"):
-    """A HyperNode with members by pattern and by name."""
     members = ({"regexMatch": {"pattern": "^node-[0-3]$"}}, {"exactMatch": {"name": "node-4"}})
     chosen = [{"type": "Node", "selector": selector} for selector in members]
     return {
@@ -79,13 +76,11 @@ def placed_flavor():
 
 
 def read(*documents, text=json.dumps):
-    """The cluster of eight nodes and these documents in one file."""
     items = [*(node(number) for number in range(8)), *documents]
     return load_texts({"c.json": text({"apiVersion": "v1", "kind": "List", "items": items})})
 
 
 def rules(cluster):
-    """The rules of its findings."""
     return [finding.rule for finding in cluster.findings]
 
 
@@ -131,7 +126,6 @@ def test_a_file_has_every_kind_without_findings():
     ids=["Topology", "Workload", "ConfigMap"],
 )
 def test_another_kind_of_the_same_name_is_left_alone(document):
-    """It is counted with what is not used, and is no error."""
     found = read(document)
     assert (found.topologies, found.queues, rules(found)) == ((), (), ["kind-ignored"])
 
@@ -152,12 +146,10 @@ def test_the_configuration_may_be_inside_the_config_map_of_the_manager(indent):
 
 
 def levels(*labels, field="nodeLabel"):
-    """A Topology with these levels."""
     return {**topology(), "spec": {"levels": [{field: label} for label in labels]}}
 
 
 def changed(**spec):
-    """A ClusterQueue with other fields."""
     return cluster_queue("a", {"gpu": 1}, **spec)
 
 
@@ -226,7 +218,6 @@ def test_a_capture_keeps_every_kind_and_no_secret(tmp_path):
 
 
 def test_random_queues_survive_a_capture(tmp_path):
-    """Whatever is read is read back equal."""
     draw = random.Random(7)
     for number in range(30):
         documents = []
@@ -275,7 +266,6 @@ def test_pseudonyms_keep_the_levels_and_hide_their_names():
 
 
 def serve(server, plural, *items, version="kueue.x-k8s.io/v1beta2"):
-    """Let a server have a group and version with these objects of a kind."""
     group, short = version.split("/")
     known = {"kind": "APIGroup", "name": group, "versions": [{"groupVersion": version, "version": short}]}
     bare = [{key: value for key, value in item.items() if key not in ("apiVersion", "kind")} for item in items]
@@ -284,7 +274,6 @@ def serve(server, plural, *items, version="kueue.x-k8s.io/v1beta2"):
 
 
 def serve_queues(server):
-    """Let a server have queues and the Configuration."""
     serve(server, "clusterqueues", QUEUES[0])
     serve(server, "cohorts", QUEUES[1])
     serve(server, "localqueues", QUEUES[2])
@@ -292,7 +281,6 @@ def serve_queues(server):
 
 
 def forbidden():
-    """The 403 of a user who may not list them."""
     return Refused(403, "Forbidden", "is forbidden")
 
 
@@ -343,7 +331,6 @@ RIGHTS = {
 
 @pytest.mark.parametrize("plural", RIGHTS)
 def test_a_right_that_is_missing_is_a_note(server, config, plural):
-    """It says how to check the right, and all else is read."""
     path, command = RIGHTS[plural]
     serve_queues(server)
     server.custom[path] = forbidden()
@@ -354,13 +341,11 @@ def test_a_right_that_is_missing_is_a_note(server, config, plural):
 
 
 def test_a_group_that_may_not_be_looked_for_is_nothing_to_tell(server, config):
-    """It may well not be there."""
     server.custom["/apis/kueue.x-k8s.io"] = forbidden()
     assert load_cluster("context:test").findings == ()
 
 
 def test_garbage_in_their_place_is_reported_and_the_rest_is_read(server, config):
-    """A broken custom resource takes nothing else with it."""
     serve(server, "topologies", {"metadata": {"name": "x"}, "spec": {"levels": [{"nodeLabel": 7}]}})
     cluster = load_cluster("context:test")
     assert rules(cluster) == ["kind-not-read"]
@@ -380,7 +365,6 @@ AGAIN = replace(QUICK, topologies=0.02)
 
 
 def test_a_followed_cluster_has_the_levels_of_now(server, config):
-    """They come, change and go while it is followed."""
     watched = Watched(load_context("test", limits=QUICK), AGAIN)
     for name in ("default", "other"):
         serve(server, "topologies", topology(name=name))
@@ -391,7 +375,6 @@ def test_a_followed_cluster_has_the_levels_of_now(server, config):
 
 
 def test_a_followed_cluster_has_the_usage_of_now(server, config):
-    """The status of a ClusterQueue changes with each workload."""
     serve_queues(server)
     watched = Watched(load_context("test", limits=QUICK), AGAIN)
     serve(server, "clusterqueues", cluster_queue("acme-a", {"gpu": 8}, usage={"gpu": 7}))

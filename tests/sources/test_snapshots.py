@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 from random_documents import documents
 from random_inventories import SKETCH, inventory
+from topology_texts import SERVER
 
 from dra_lab.cli import main
 from dra_lab.errors import ExportError, ManifestError, SourceError
@@ -23,16 +24,16 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, load_texts, samples
+from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.snapshot_info import OLD_DAYS
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
+from dra_lab.topology.locality import localities
 
 SAMPLES = [sample.name for sample in samples()]
 EXAMPLES = [f"{sample.name}/{example}" for sample in samples() for example in sample.examples]
-SECRET = "hunter2-must-not-leave"
 
 
 def captured(cluster: Cluster, out: Path) -> Cluster:
-    """Write a cluster's snapshot and read it."""
     write_snapshot(make_snapshot(cluster), out)
     return load_cluster(out)
 
@@ -62,7 +63,6 @@ def test_a_snapshot_gives_the_same_plan(example, tmp_path):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_snapshot_of_a_random_cluster_gives_the_same_plan(seed, tmp_path):
-    """With claims that hold devices, taint rules, and classes that compare identifiers."""
     cluster = inventory(random.Random(seed))
     release = KubernetesRelease("1.36")
     read = replace(captured(cluster, tmp_path / "c.tgz"), name=cluster.name)
@@ -70,7 +70,6 @@ def test_a_snapshot_of_a_random_cluster_gives_the_same_plan(seed, tmp_path):
 
 
 def answer(plan):
-    """A plan without the seconds that it took."""
     return (plan.status, plan.node, plan.placements, plan.goals, plan.shortfalls, plan.node_classes, plan.first_fit)
 
 
@@ -89,72 +88,13 @@ def test_random_slices_and_claims_are_read_back_as_they_were(tmp_path_factory, s
     assert read.allocated == cluster.allocated
 
 
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "p", "namespace": "n", "annotations": {"a": SECRET}, "labels": {"token": SECRET}},
-    "spec": {
-        "nodeName": "node-1",
-        "resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}],
-        "containers": [
-            {
-                "name": "m",
-                "image": SECRET,
-                "command": [SECRET],
-                "args": [SECRET],
-                "env": [{"name": "K", "value": SECRET}],
-            }
-        ],
-    },
-}
-OPAQUE = {"opaque": {"driver": "d", "parameters": {"password": SECRET}}}
-META = {
-    "annotations": {"kubectl.kubernetes.io/last-applied-configuration": SECRET},
-    "managedFields": [{"manager": SECRET}],
-    "finalizers": [SECRET],
-    "ownerReferences": [{"name": SECRET}],
-}
-CLAIM = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "ResourceClaim",
-    "metadata": META | {"name": "c", "namespace": "n", "labels": {"l": SECRET}},
-    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "k"}}], "config": [OPAQUE]}},
-    "status": {
-        "allocation": {
-            "devices": {
-                "results": [{"request": "r", "driver": "d", "pool": "node-1", "device": "gpu-0"}],
-                "config": [{"source": "FromClaim", **OPAQUE}],
-            }
-        },
-        "devices": [
-            {
-                "driver": "d",
-                "pool": "node-1",
-                "device": "gpu-0",
-                "data": {"x": SECRET},
-                "networkData": {"ips": [SECRET]},
-                "conditions": [{"type": "Ready", "status": "True", "message": SECRET, "reason": SECRET}],
-            }
-        ],
-    },
-}
-CLASS = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "DeviceClass",
-    "metadata": META | {"name": "k"},
-    "spec": {"selectors": [{"cel": {"expression": "true"}}], "config": [OPAQUE]},
-}
-NODE = {
-    "apiVersion": "v1",
-    "kind": "Node",
-    "metadata": META | {"name": "node-1", "labels": {"zone": "a"}},
-    "spec": {"taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}]},
-    "status": {"nodeInfo": {"kubeletVersion": "v1.36.1", "machineID": SECRET}, "addresses": [{"address": SECRET}]},
-}
+OPAQUE = {"opaque": {"driver": "d", "parameters": {"password": "x"}}}
+API = "resource.k8s.io/v1"
+RESULT = {"request": "r", "driver": "d", "pool": "node-1", "device": "gpu-0"}
 SLICE = {
-    "apiVersion": "resource.k8s.io/v1",
+    "apiVersion": API,
     "kind": "ResourceSlice",
-    "metadata": META | {"name": "s"},
+    "metadata": {"name": "s"},
     "spec": {
         "driver": "d",
         "nodeName": "node-1",
@@ -162,25 +102,49 @@ SLICE = {
         "devices": [{"name": "gpu-0"}],
     },
 }
+ITEMS = (
+    SLICE,
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "node-1", "labels": {"zone": "a"}, "annotations": {"a": "x"}},
+        "spec": {"taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}]},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.36.1"}},
+    },
+    {
+        "apiVersion": API,
+        "kind": "DeviceClass",
+        "metadata": {"name": "k"},
+        "spec": {"selectors": [{"cel": {"expression": "true"}}], "config": [OPAQUE]},
+    },
+    {
+        "apiVersion": API,
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "n"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "k"}}]}},
+        "status": {"allocation": {"devices": {"results": [RESULT]}}},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "n"},
+        "spec": {"nodeName": "node-1", "resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]},
+    },
+)
 
 
-def secretive() -> Cluster:
-    """A cluster with a secret in every place that must not leave."""
-    items = [SLICE, NODE, CLASS, CLAIM, POD]
-    return load_texts({"c.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+def listed() -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": ITEMS})
 
 
-def test_no_secret_leaves():
-    """Annotations, labels except those of nodes, opaque parameters, environment and data of devices stay behind."""
-    snapshot = make_snapshot(secretive())
-    assert not [name for name, content in snapshot.files.items() if SECRET.encode() in content]
-    assert snapshot.info.left_out["config"] == 3
+def small() -> Cluster:
+    """A cluster of one node, whose device a pod uses."""
+    return load_texts({"c.json": listed()})
 
 
 def test_a_snapshot_under_pseudonyms_says_what_was_left_out(tmp_path, capsys):
     """The same as one under the real names: what was gone before names were replaced counts too."""
-    items = [SLICE, NODE, CLASS, CLAIM, POD]
-    (tmp_path / "c.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (tmp_path / "c.json").write_text(listed())
     left_out = []
     for number, option in enumerate(([], ["--anonymise"])):
         assert main(["capture", str(tmp_path / "c.json"), str(tmp_path / f"out{number}"), *option]) == 0
@@ -190,7 +154,7 @@ def test_a_snapshot_under_pseudonyms_says_what_was_left_out(tmp_path, capsys):
 
 def test_what_planning_needs_stays(tmp_path):
     """Labels, taints and kubelet versions of nodes, claims with what they hold, pods with what they use."""
-    cluster = captured(secretive(), tmp_path / "out")
+    cluster = captured(small(), tmp_path / "out")
     node, pod = cluster.nodes[0], cluster.pods[0]
     assert (node.metadata.labels, node.status.node_info.kubelet_version) == ({"zone": "a"}, "v1.36.1")
     assert node.spec.taints == ({"key": "k", "effect": "NoSchedule"},)
@@ -200,7 +164,7 @@ def test_what_planning_needs_stays(tmp_path):
 
 def test_the_time_of_the_capture_is_that_of_the_snapshot(tmp_path):
     """Not the time of reading the files: what is free is as old as the capture."""
-    cluster = replace(secretive(), read_at="2026-10-01T12:00:00+00:00")
+    cluster = replace(small(), read_at="2026-10-01T12:00:00+00:00")
     assert captured(cluster, tmp_path / "out").read_at == "2026-10-01T12:00:00+00:00"
 
 
@@ -208,7 +172,7 @@ def test_the_time_of_the_capture_is_that_of_the_snapshot(tmp_path):
 def test_an_old_snapshot_is_reported(tmp_path, days, expected):
     """A snapshot that is more than 30 days old may be out of date."""
     moment = datetime.now().astimezone() - timedelta(days=days, hours=1)
-    cluster = replace(secretive(), read_at=moment.isoformat(timespec="seconds"))
+    cluster = replace(small(), read_at=moment.isoformat(timespec="seconds"))
     rules = [finding.rule for finding in captured(cluster, tmp_path / "out").findings]
     assert ("snapshot-old" in rules) is expected
 
@@ -231,7 +195,7 @@ def test_what_could_not_be_read_then_is_unknown_now(tmp_path):
 
 def test_objects_that_are_gone_from_a_snapshot_are_reported(tmp_path):
     """The description counts every kind, so a file that was lost or cut is noticed."""
-    write_snapshot(make_snapshot(secretive()), tmp_path / "out")
+    write_snapshot(make_snapshot(small()), tmp_path / "out")
     (tmp_path / "out" / "resourceclaims.json").unlink()
     assert "snapshot-incomplete" in {finding.rule for finding in load_cluster(tmp_path / "out").findings}
 
@@ -239,7 +203,7 @@ def test_objects_that_are_gone_from_a_snapshot_are_reported(tmp_path):
 @pytest.mark.parametrize("broken", [{"formatVersion": 2}, {"capturedAt": "yesterday"}, {"counts": 3}])
 def test_a_description_that_cannot_be_read_is_refused(tmp_path, broken):
     """A later format or a broken description is an error with the file, and nothing is guessed."""
-    write_snapshot(make_snapshot(secretive()), tmp_path / "out")
+    write_snapshot(make_snapshot(small()), tmp_path / "out")
     file = tmp_path / "out" / "snapshot.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | broken), encoding="utf-8")
     with pytest.raises(ManifestError, match=r"snapshot\.json"):
@@ -248,7 +212,7 @@ def test_a_description_that_cannot_be_read_is_refused(tmp_path, broken):
 
 def test_a_capture_replaces_a_snapshot_and_nothing_else(tmp_path):
     """What is there already stays as it is unless it is a snapshot."""
-    snapshot = make_snapshot(secretive())
+    snapshot = make_snapshot(small())
     folder, file = tmp_path / "mine", tmp_path / "mine.tgz"
     folder.mkdir()
     (folder / "notes.txt").write_text("keep me")
@@ -263,15 +227,14 @@ def test_a_capture_replaces_a_snapshot_and_nothing_else(tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_an_error_of_ours(tmp_path):
-    """The message names the path."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ExportError, match="out' cannot be written"):
-        write_snapshot(make_snapshot(secretive()), tmp_path / "file" / "out")
+        write_snapshot(make_snapshot(small()), tmp_path / "file" / "out")
 
 
 def test_a_capture_that_breaks_leaves_what_was_there(tmp_path):
     """An interruption while the new folder is written keeps the old one whole, and nothing half written beside it."""
-    write_snapshot(make_snapshot(secretive()), tmp_path / "out")
+    write_snapshot(make_snapshot(small()), tmp_path / "out")
     before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
     snapshot = make_snapshot(load_cluster("sample:mig"))
     broken = changed(snapshot, files={**snapshot.files, "no/such/folder.json": b""})
@@ -279,3 +242,76 @@ def test_a_capture_that_breaks_leaves_what_was_there(tmp_path):
         write_snapshot(broken, tmp_path / "out")
     assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def _made(folder):
+    (folder / "dgx.xml").write_bytes(SERVER)
+    return load_cluster(f"topo:{folder / 'dgx.xml'}*3")
+
+
+def _places(cluster):
+    """Return, node by node and device by device in order, the places of every level and whether they are derived."""
+    levels = ("switch", "pcieRoot", "numaNode", "socket")
+    return [
+        [[(p.value, p.derived) if (p := place.place(level)) else None for level in levels] for place in here.values()]
+        for here in (localities(cluster, node) for node in cluster.node_names)
+    ]
+
+
+def test_what_a_file_said_is_read_back(tmp_path):
+    """A captured cluster knows the same places, from the same lines of the same file."""
+    cluster = _made(tmp_path)
+    write_snapshot(make_snapshot(cluster), tmp_path / "out")
+    again = load_cluster(tmp_path / "out")
+    assert _places(again) == _places(cluster)
+    sources = [{o.source for o in c.file_places.values()} for c in (cluster, again)]
+    assert sources[0] == sources[1]
+
+
+def test_under_pseudonyms_the_places_stay_and_the_name_of_the_file_goes(tmp_path):
+    """The plan needs the places; the name of a person's file is private."""
+    cluster = _made(tmp_path)
+    hidden = anonymise(cluster)
+    write_snapshot(make_snapshot(hidden.cluster, replaced=hidden.counts), tmp_path / "out")
+    again = load_cluster(tmp_path / "out")
+    assert _places(again) == _places(cluster)
+    assert "dgx.xml" not in "".join(path.read_text() for path in (tmp_path / "out").iterdir())
+
+
+def everything(path):
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted(path.iterdir()))
+
+
+def test_a_context_is_captured_and_read_back_as_it_was(server, config, tmp_path):
+    """Slices, selectors of classes, what claims hold, pods that use them, and when all of it was read."""
+    live = load_cluster("context:test")
+    assert main(["capture", "context:test", str(tmp_path / "out")]) == 0
+    read = load_cluster(tmp_path / "out")
+    assert [s.spec for s in read.slices] == [s.spec for s in live.slices]
+    assert [c.spec.selectors for c in read.classes] == [c.spec.selectors for c in live.classes]
+    assert (read.allocated, read.claims_known) == (live.allocated, live.claims_known)
+    assert [pod.spec.resource_claims for pod in read.pods] == [pod.spec.resource_claims for pod in live.pods]
+    assert read.read_at[:16] >= live.read_at[:16]
+
+
+def test_neither_credentials_nor_server_are_in_a_snapshot(server, config, tmp_path):
+    """Only the name of the context is, and under pseudonyms not even that."""
+    assert main(["capture", "context:test", str(tmp_path / "plain")]) == 0
+    assert main(["capture", "context:test", str(tmp_path / "hidden"), "--anonymise"]) == 0
+    plain, hidden = everything(tmp_path / "plain"), everything(tmp_path / "hidden")
+    for secret in ("good-token", server.url, "test-user"):
+        assert secret not in plain
+        assert secret not in hidden
+    assert '"context:test"' in plain
+    assert '"context:test"' not in hidden
+    names = {node.name for node in load_cluster("context:test").nodes}
+    assert not [name for name in names if name in hidden]
+
+
+def test_claims_of_named_namespaces_alone_are_asked_for(server, config, tmp_path, capsys):
+    """The server is asked for nothing of other namespaces, and what that means is told."""
+    option = "--read-namespace"
+    assert main(["capture", "context:test", str(tmp_path / "out"), option, "team-a", option, "team-b"]) == 0
+    claims = {path.partition("?")[0] for path in server.requests_for("/resourceclaims?")}
+    assert claims == {f"/apis/resource.k8s.io/v1/namespaces/{name}/resourceclaims" for name in ("team-a", "team-b")}
+    assert "only the ResourceClaims of team-a, team-b were read" in capsys.readouterr().err

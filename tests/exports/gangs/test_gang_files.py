@@ -13,10 +13,13 @@ import pytest
 import yaml
 from code_of import code_of
 from crd_schemas import problems
-from gangs_to_export import gang, group, random_gang, tree
+from gangs_to_export import BLOCK, CHANNEL, CLIQUE, GPUS, cliques, gang, group, random_gang, tree
+from small_claims import request
 from webhook_rules import refusals
 
+from dra_lab import ClaimSketch
 from dra_lab.errors import InputError
+from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.findings import Severity
 
@@ -25,7 +28,6 @@ EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)
 
 
 def documents(files):
-    """Return all objects of an export."""
     return [one for text in files.documents.values() for one in yaml.load_all(text, Loader=yaml.CSafeLoader)]
 
 
@@ -70,7 +72,6 @@ def test_each_pod_of_a_gang_is_written_once(scheduler):
 
 
 def pods_of(document):
-    """Return how many pods an object runs."""
     spec = document.get("spec", {})
     if document["kind"] == "JobSet":
         return sum(one["template"]["spec"]["parallelism"] for one in spec["replicatedJobs"])
@@ -110,7 +111,6 @@ def print_digest():
 
 @pytest.mark.long
 def test_the_bytes_are_the_same_in_another_process():
-    """They depend on no hash, time or machine."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     command = [sys.executable, "-c", code_of(print_digest)]
     environments = ({**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": paths} for seed in ("1", "2"))
@@ -121,15 +121,7 @@ def test_the_bytes_are_the_same_in_another_process():
 
 
 @EVERY
-def test_every_file_names_its_versions(scheduler):
-    """In its first line, and each object in apiVersion."""
-    files = gang_files(gang(level="rack"), scheduler, tree(), queue="q", release="1.37")
-    assert all("Kubernetes 1.37" in text.splitlines()[0] for text in files.documents.values())
-
-
-@EVERY
 def test_copies_have_objects_and_pins_of_their_own(scheduler):
-    """Each is placed by itself."""
     pins = {0: ("b0", "b0r1"), 1: ("b1", "b1r0")}
     files = gang_files(gang(level="rack", replicas=2), scheduler, tree(), queue="q", pin=pins)
     pinned = [line.strip() for line in "".join(files.documents.values()).splitlines() if line.strip("- ") in PINNED]
@@ -170,7 +162,6 @@ def test_nothing_is_an_error_where_everything_is_expressed(scheduler):
     ],
 )
 def test_what_makes_no_sense_is_refused(change, printed):
-    """The message says what to write instead."""
     given = {"gang": gang(), "scheduler": "kueue", "hierarchy": tree(), **change}
     with pytest.raises(InputError, match=printed):
         gang_files(**given)
@@ -182,3 +173,134 @@ def test_two_names_that_become_one_stay_two():
     files = gang_files(gang(group(f"{long}-1"), group(f"{long}-2")), "volcano", tree())
     names = [one["name"] for doc in documents(files) if doc["kind"] == "Job" for one in doc["spec"]["tasks"]]
     assert (len(set(names)), [one.rule for one in files.findings].count("name-changed")) == (2, 2)
+
+
+SLICED = group(pods=8, slices=((4, "rack"), (2, "host")))
+PAIR = (group("a", level="rack"), group("b"))
+
+
+def files_for(one, scheduler, hierarchy=None, pin=None):
+    return gang_files(one, scheduler, hierarchy or tree(), queue="q", pin=pin)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "one", "expected"),
+    [
+        ("kueue", gang(level="block", prefer_level="rack"), "a required or a preferred level, so rack"),
+        ("kueue", gang(group("a"), group("b"), level="rack"), "Kueue puts each group into one rack"),
+        ("kueue", gang(group(least=2)), "between 2 and 4 pods of worker"),
+        ("kueue", gang(group(least=2), group("b")), "all 4 pods of worker or none"),
+        ("kai", gang(shared_claims=(CHANNEL,)), "claims that several pods share"),
+        ("kai", gang(group(shared_claims=(CHANNEL,))), "claims that several pods share"),
+        ("volcano", gang(level="block", prefer_level="rack"), "hard or soft, so the preferred level"),
+        ("volcano", gang(prefer_level="rack"), "names no level"),
+        ("volcano", gang(SLICED), "one layer of partitions, so the slices in host"),
+        ("volcano", gang(group("a", level="rack", least=2), group("b")), "all 4 pods or none"),
+        ("kube-scheduler", gang(prefer_level="rack"), "no preferred level, so rack"),
+        ("kube-scheduler", gang(*PAIR), "one required level, so rack of a"),
+        ("kube-scheduler", gang(SLICED), "no slices, so 4 pods in one rack"),
+        ("kube-scheduler", gang(group("a", least=1), group("b")), "5 pods of any group and not 1 of a, 4 of b"),
+    ],
+)
+def test_what_is_left_out_is_said_in_one_sentence(scheduler, one, expected):
+    assert sum(expected in sentence for sentence in files_for(one, scheduler).not_expressed) == 1
+
+
+@pytest.mark.parametrize("scheduler", ["kueue", "kai", "kube-scheduler"])
+def test_a_level_without_a_label_cannot_be_required(scheduler):
+    """NVIDIA's label names partitions; no label names the NVLink domain alone."""
+    files = files_for(gang(level="NVLink domain"), scheduler, cliques())
+    assert files.not_expressed[0].startswith("No node label names the level NVLink domain")
+
+
+@pytest.mark.parametrize("scheduler", ["kueue", "kai", "kube-scheduler"])
+@pytest.mark.parametrize("pin", [None, ("u1",)])
+def test_a_required_level_that_is_lost_is_an_error_unless_it_is_pinned(scheduler, pin):
+    """The pin holds all pods to the nodes of the domain."""
+    rules = [one.rule for one in files_for(gang(level="NVLink domain"), scheduler, cliques(), pin).findings]
+    assert ("gang-level-lost" in rules) is (pin is None)
+
+
+@pytest.mark.parametrize("scheduler", ["kueue", "kai", "kube-scheduler"])
+def test_random_gangs_lose_no_required_level_silently(scheduler):
+    """Each required level that has no label is an error; Volcano needs no labels."""
+    nameless = tree(keys=("", ""))
+    for seed in range(60):
+        one = random_gang(random.Random(seed))
+        wanted = {one.level} | {each.level for each in one.pods if each.count > 1}
+        files = files_for(one, scheduler, nameless)
+        lost = [found.message for found in files.findings if found.rule == "gang-level-lost"]
+        missing = [level for level in wanted & {"block", "rack"} if not any(level in sentence for sentence in lost)]
+        assert missing == [], (seed, wanted, lost)
+
+
+def files_of(one, scheduler="kube-scheduler", hierarchy=None):
+    return gang_files(one, scheduler, hierarchy or cliques(), queue="q")
+
+
+@EVERY
+@pytest.mark.parametrize("level", ["NVLink domain", "NVLink partition"])
+def test_an_nvlink_level_makes_a_compute_domain(scheduler, level):
+    """Each copy has a ComputeDomain of its own."""
+    files = files_of(gang(level=level, replicas=2), scheduler)
+    made = yaml.safe_load_all(files.documents["computedomain.yaml"])
+    assert [(one["metadata"]["name"], one["spec"]["channel"]["resourceClaimTemplate"]["name"]) for one in made] == [
+        ("train-0", "train-0-channel"),
+        ("train-1", "train-1-channel"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "hierarchy"),
+    [(gang(level="host"), cliques()), (gang(), cliques()), (gang(level="rack"), tree())],
+)
+def test_other_gangs_have_none(one, hierarchy):
+    """A channel would keep other pods with one off the node."""
+    assert "computedomain.yaml" not in files_of(one, hierarchy=hierarchy).documents
+
+
+def test_a_level_with_the_label_of_cliques_makes_one_in_any_hierarchy():
+    """A Topology of Kueue or KAI may have the label as a level."""
+    hierarchy = tree("mine", (BLOCK, CLIQUE))
+    assert "computedomain.yaml" in files_of(gang(level="rack"), hierarchy=hierarchy).documents
+    assert "computedomain.yaml" not in files_of(gang(level="block"), hierarchy=hierarchy).documents
+
+
+def test_pods_that_draw_a_channel_get_no_second_one():
+    """A node has one, so the pods would start nowhere; a Finding says that there is no ComputeDomain."""
+    channel = ClaimSketch(name="channel", requests=(request("channel", CHANNEL_CLASS),))
+    files = files_of(gang(group(claims=(GPUS, channel)), level="NVLink partition"))
+    job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
+    assert [one["name"] for one in job["resourceClaims"]] == ["gpus", "channel"]
+    assert "computedomain.yaml" not in files.documents
+    assert "compute-domain-drawn" in [one.rule for one in files.findings]
+
+
+def test_only_the_pods_that_need_the_domain_get_a_channel():
+    """A leader may run anywhere."""
+    one = gang(group("leader", 1), group("worker", level="NVLink partition"))
+    jobs = yaml.safe_load_all(files_of(one).documents["job.yaml"])
+    entries = [[item["name"] for item in job["spec"]["template"]["spec"]["resourceClaims"]] for job in jobs]
+    assert entries == [["gpus"], ["gpus", "compute-domain-channel"]]
+
+
+def test_the_container_uses_the_channel():
+    """A claim that no container uses is allocated for nothing."""
+    job = yaml.safe_load(files_of(gang(level="NVLink partition")).documents["job.yaml"])
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert {"name": "compute-domain-channel"} in container["resources"]["claims"]
+
+
+@EVERY
+def test_the_clique_is_required_beside_it(scheduler):
+    """The channels are devices of single nodes, and hold nothing together."""
+    text = "".join(files_of(gang(level="NVLink partition"), scheduler).documents.values())
+    wanted = "highestTierAllowed: 1" if scheduler == "volcano" else CLIQUE
+    exists = {"key": CLIQUE, "operator": "Exists"}
+    assert (wanted in text, f"- key: {exists['key']}\n" in text) == (True, True)
+
+
+def test_what_it_does_not_do_is_reported():
+    """It holds pods to no clique, and a node has one channel."""
+    rules = [one.rule for one in files_of(gang(level="NVLink partition")).findings]
+    assert {"compute-domain-clique", "compute-domain-node"} <= set(rules)

@@ -39,40 +39,29 @@ spec:
 
 
 def wanted(key, *values):
-    """Return the requirement that a label has one of some values."""
     return {"key": key, "operator": "In", "values": list(values)}
 
 
-def test_a_unique_value_needs_its_own_label_alone():
-    """Fewer requirements are easier to read."""
-    assert pin_affinity(tree(), ("b0", "b0r1")) == (wanted(RACK, "b0r1"),)
+OF_ATTRIBUTES = Hierarchy("fabric", (Level("rack", "oke.dra.net/rackId", "OKE"),), (Domain(("r1",), ("n1", "n2")),))
+PINS = {
+    "a unique value needs its own label alone": (tree(), ("b0", "b0r1"), wanted(RACK, "b0r1")),
+    "a value with several parents needs their labels": (
+        tree(same=True),
+        ("b1", "r0"),
+        wanted(BLOCK, "b1"),
+        wanted(RACK, "r0"),
+    ),
+    "HyperNodes have no label": (tree(keys=("", "")), ("b0",), wanted(HOSTNAME, "n0", "n1", "n2", "n3")),
+    "the label of cliques has domain and partition in one value": (cliques(), ("u1",), wanted(HOSTNAME, "n0", "n1")),
+    "a device attribute is no label": (OF_ATTRIBUTES, ("r1",), wanted(HOSTNAME, "n1", "n2")),
+    "a node is a domain": (tree(), ("n3",), wanted(HOSTNAME, "n3")),
+}
 
 
-def test_a_value_with_several_parents_needs_the_labels_of_its_parents():
-    """Otherwise the pods could be in the rack of the same name of another block."""
-    assert pin_affinity(tree(same=True), ("b1", "r0")) == (wanted(BLOCK, "b1"), wanted(RACK, "r0"))
-
-
-def test_a_domain_without_a_label_is_the_names_of_its_nodes():
-    """HyperNodes have names and no label."""
-    assert pin_affinity(tree(keys=("", "")), ("b0",)) == (wanted(HOSTNAME, "n0", "n1", "n2", "n3"),)
-
-
-def test_an_nvlink_domain_is_the_names_of_its_nodes():
-    """The label has the domain and the partition in one value."""
-    assert pin_affinity(cliques(), ("u1",)) == (wanted(HOSTNAME, "n0", "n1"),)
-
-
-def test_a_device_attribute_is_no_label():
-    """DRANET publishes places of nodes as attributes of devices."""
-    levels = (Level("rack", "oke.dra.net/rackId", "OKE"),)
-    hierarchy = Hierarchy("fabric", levels, (Domain(("r1",), ("n1", "n2")),))
-    assert pin_affinity(hierarchy, ("r1",)) == (wanted(HOSTNAME, "n1", "n2"),)
-
-
-def test_a_node_is_a_domain():
-    """A gang that requires `host` is planned on one node."""
-    assert pin_affinity(tree(), ("n3",)) == (wanted(HOSTNAME, "n3"),)
+@pytest.mark.parametrize("rule", PINS)
+def test_a_pin_requires_labels_or_else_the_names_of_nodes(rule):
+    hierarchy, path, *expected = PINS[rule]
+    assert pin_affinity(hierarchy, path) == tuple(expected)
 
 
 def test_the_pin_goes_into_every_term_of_a_workload(tmp_path: Path):

@@ -16,17 +16,14 @@ LIST = ClaimSketch(
 
 
 def exported(one, hierarchy=None, queue="team-a"):
-    """Return the files of a gang for KAI."""
     return gang_files(one, "kai", hierarchy or tree(), queue=queue)
 
 
 def pod_group(one):
-    """Return the spec of the PodGroup."""
     return yaml.safe_load(exported(one).documents["podgroup.yaml"])["spec"]
 
 
 def in_one(label, **more):
-    """Return a constraint in the hierarchy `fabric`."""
     return {"topologyConstraint": {"topology": "fabric", **({"requiredTopologyLevel": label} if label else {}), **more}}
 
 
@@ -72,12 +69,6 @@ def test_each_leaf_has_a_job_whose_pods_name_it():
     ] == [(4, f"worker-{at}", {"pod-group-name": "train"}, {"kai.scheduler/skip-podgrouper": "true"}) for at in (0, 1)]
 
 
-def test_pods_are_for_kai():
-    """kube-scheduler would place them one by one."""
-    job = yaml.safe_load(exported(gang()).documents["job.yaml"])
-    assert job["spec"]["template"]["spec"]["schedulerName"] == "kai-scheduler"
-
-
 @pytest.mark.parametrize(
     ("one", "source", "written"),
     [(gang(), "", False), (gang(level="rack"), "", True), (gang(level="rack"), "KAI Topology main", False)],
@@ -85,12 +76,6 @@ def test_pods_are_for_kai():
 def test_a_topology_is_written_if_the_cluster_lacks_it(one, source, written):
     """The levels of one that exists are immutable."""
     assert ("kai-topology.yaml" in exported(one, tree(source=source)).documents) is written
-
-
-def test_the_topology_ends_with_the_node():
-    """KAI allows the hostname as the lowest level only."""
-    topology = yaml.safe_load(exported(gang(level="host")).documents["kai-topology.yaml"])
-    assert [one["nodeLabel"] for one in topology["spec"]["levels"]] == [BLOCK, RACK, "kubernetes.io/hostname"]
 
 
 @pytest.mark.parametrize(
@@ -104,5 +89,4 @@ def test_the_topology_ends_with_the_node():
     ],
 )
 def test_what_kai_does_not_support_is_reported(one, queue, rule):
-    """Before the export, and by name."""
     assert rule in [found.rule for found in exported(one, queue=queue).findings]

@@ -9,7 +9,7 @@ import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, cliques, gang, group, tree
 from kueue_queues import configuration, read
 from labelled_nodes import HOST, labelled, topology
-from small_claims import alternative, one_of, request
+from small_claims import alternative, one_of
 from small_nodes import a_slice, cluster, gpu
 
 from dra_lab import ClaimSketch
@@ -20,7 +20,6 @@ PREFIX = "kueue.x-k8s.io/podset-"
 
 
 def exported(one, hierarchy=None, **more):
-    """Return the files of a gang for Kueue."""
     return gang_files(one, "kueue", hierarchy or tree(), **{"queue": "team-a", **more})
 
 
@@ -34,7 +33,6 @@ def notes(one, hierarchy=None, **more):
 
 
 def rules(one, **more):
-    """Return the rules of the findings."""
     return [finding.rule for finding in exported(one, **more).findings]
 
 
@@ -100,12 +98,6 @@ def test_a_minimum_of_one_group_is_partial_admission():
     assert document["metadata"]["annotations"] == {"kueue.x-k8s.io/job-min-parallelism": "6"}
 
 
-def test_the_queue_is_a_label_of_the_job():
-    """Kueue takes a Job by this label."""
-    document = yaml.safe_load(exported(gang()).documents["job.yaml"])
-    assert document["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"
-
-
 def test_a_job_without_a_queue_is_an_error():
     """Kueue ignores it silently, and its pods start one by one."""
     assert "kueue-queue-missing" in rules(gang(), queue="")
@@ -122,14 +114,12 @@ def test_every_class_is_mapped():
 
 
 def selecting(expression):
-    """Return a claim with one selector."""
     selector = DeviceSelector(cel=CELDeviceSelector(expression=expression))
     ask = ExactDeviceRequest(device_class_name="gpu.nvidia.com", selectors=(selector,))
     return ClaimSketch(name="gpus", requests=(DeviceRequest(name="gpu", exactly=ask),))
 
 
 def exact(**more):
-    """Return a claim of one request with a field."""
     ask = ExactDeviceRequest(device_class_name="gpu.nvidia.com", **more)
     return ClaimSketch(name="gpus", requests=(DeviceRequest(name="gpu", exactly=ask),))
 
@@ -214,9 +204,3 @@ def test_kueue_chooses_the_nodes_of_a_pinned_domain(levels, expected):
     files = exported(gang(level="rack"), hierarchy, cluster=on, pin=("b0", "b0r0"))
     found = [one.severity.value for one in files.findings if one.rule == "kueue-devices-not-counted"]
     assert found == expected
-
-
-def test_the_mode_of_a_request_is_written_out():
-    """Kueue reads an allocationMode that is not written as empty, and refuses it."""
-    files = exported(gang(group(claims=ClaimSketch(name="gpus", requests=(request("gpu", "gpu.nvidia.com"),)))))
-    assert "allocationMode: ExactCount" in files.documents["resourceclaimtemplate-train-worker-gpus.yaml"]

@@ -35,7 +35,6 @@ HEAD = "# my training\napiVersion: {}\nkind: {}\nmetadata:\n  name: mine  # keep
 
 
 def written(version: str, kind: str, before: str, depth: int) -> str:
-    """Return an object whose pods are at some depth."""
     return HEAD.format(version, kind) + before + indent(POD, " " * depth)
 
 
@@ -77,14 +76,12 @@ ONE = gang(group(pods=4), level="rack")
 
 
 def workload(folder, kind: str = "Job", text: str = "") -> WorkloadFile:
-    """Return a workload of four pods."""
     file = folder / "mine.yaml"
     file.write_text(text or KINDS[kind])
     return read_workload(file)
 
 
 def exported(folder, scheduler, kind="Job", one=ONE, text="", pin=("b0", "b0r0"), **more):
-    """Return the files of a gang in a person's workload."""
     own = workload(folder, kind, text)
     return gang_files(one, scheduler, tree(), namespace="ml", queue="team-a", pin=pin, workload=own, **more)
 
@@ -92,7 +89,6 @@ def exported(folder, scheduler, kind="Job", one=ONE, text="", pin=("b0", "b0r0")
 @EVERY
 @KIND
 def test_the_objects_are_valid(scheduler, kind, tmp_path):
-    """The workload and what goes beside it, by the schema of each."""
     files = exported(tmp_path, scheduler, kind)
     documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
     problems_found = [problem for one in documents for problem in problems(one)]
@@ -174,7 +170,6 @@ def pin_of(scheduler, folder):
     ],
 )
 def test_each_scheduler_has_its_own_fields(scheduler, path, expected, tmp_path):
-    """At the places where its source reads them."""
     value = yaml.safe_load(exported(tmp_path, scheduler).documents["mine.yaml"])
     for key in path.split("."):
         value = value[key]
@@ -191,7 +186,6 @@ def test_each_scheduler_has_its_own_fields(scheduler, path, expected, tmp_path):
     ],
 )
 def test_no_example_pods_are_written(scheduler, names, tmp_path):
-    """The workload has the pods."""
     files = exported(tmp_path, scheduler, pin=None).documents
     assert {name for name in files if not name.startswith("resourceclaimtemplate")} == {*names, "mine.yaml"}
 
@@ -240,7 +234,6 @@ def test_levels_that_contradict_are_replaced(tmp_path):
     ],
 )
 def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, expected, tmp_path):
-    """Besides what the scheduler cannot."""
     assert any(expected in sentence for sentence in exported(tmp_path, scheduler, kind, one, pin=None).not_expressed)
 
 
@@ -255,7 +248,6 @@ def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, expected
     ],
 )
 def test_a_workload_that_is_not_the_gang_is_refused(one, text, message, tmp_path):
-    """Nothing is written then."""
     with pytest.raises(InputError, match=message):
         exported(tmp_path, "kube-scheduler", one=one, text=text, pin=None)
 
@@ -270,7 +262,6 @@ def test_pods_with_claims_keep_them(tmp_path):
 
 @EVERY
 def test_a_workload_in_json_stays_json(scheduler, tmp_path):
-    """With the same fields."""
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(yaml.safe_load(KINDS["Job"])))
     files = gang_files(ONE, scheduler, tree(), namespace="ml", queue="team-a", workload=read_workload(file))

@@ -11,12 +11,10 @@ from dra_lab.exports.gangs.gang_files import gang_files
 
 
 def exported(one, hierarchy=None, release="1.36"):
-    """Return the files of a gang for kube-scheduler."""
     return gang_files(one, "kube-scheduler", hierarchy or tree(), release=release)
 
 
 def pod_group(one, release="1.36"):
-    """Return the PodGroup."""
     return yaml.safe_load(exported(one, release=release).documents["podgroup.yaml"])
 
 
@@ -37,7 +35,6 @@ def test_each_release_has_its_version(release, version):
     ],
 )
 def test_one_level_is_required(one, key):
-    """That of the gang, or of its only group."""
     assert pod_group(one)["spec"]["schedulingConstraints"] == {"topology": [{"key": key}]}
 
 
@@ -47,7 +44,6 @@ def test_the_minimum_is_that_of_all_groups():
 
 
 def test_pods_name_their_pod_group():
-    """Those of all groups, each of its copy."""
     jobs = yaml.safe_load_all(exported(gang(group("a"), group("b"), replicas=2)).documents["job.yaml"])
     named = [job["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] for job in jobs]
     assert named == ["train-0", "train-0", "train-1", "train-1"]
@@ -74,7 +70,6 @@ def test_a_claim_that_one_group_shares_is_an_entry_of_its_pods_only():
 
 
 def test_pods_and_group_have_one_priority():
-    """kube-scheduler compares them."""
     files = exported(gang(priority=-5))
     job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
     value = yaml.safe_load(files.documents["priorityclass.yaml"])["value"]

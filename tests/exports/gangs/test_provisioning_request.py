@@ -16,7 +16,6 @@ from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 
 
 def pods(name: str, count: int, gpus: int) -> Workload:
-    """Return pods with some GPUs each."""
     request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=gpus))
     return PodGroup(name, (ClaimSketch(name="gpus", requests=(request,)),), count)
 
@@ -49,7 +48,6 @@ def test_every_object_is_valid(mode, added):
 
 
 def test_each_gang_has_a_request(added):
-    """One for each copy, with the pods of every group."""
     found = documents(provisioning_request(added), "ProvisioningRequest")
     sets = [[(one["podTemplateRef"]["name"], one["count"]) for one in item["spec"]["podSets"]] for item in found]
     train = [[(f"train-{copy}-leader", 1), (f"train-{copy}-worker", 6)] for copy in range(2)]
@@ -81,12 +79,10 @@ def test_what_is_not_proven_is_reported(added):
 
 
 def test_nothing_to_add_is_nothing_to_request(added):
-    """Without new nodes there is no file."""
     with pytest.raises(InputError, match="nothing"):
         provisioning_request(dataclasses.replace(added, added=()))
 
 
 def test_another_class_is_refused(added):
-    """With the name that is most similar."""
     with pytest.raises(InputError, match="check-capacity"):
         provisioning_request(added, mode="check-capacities")

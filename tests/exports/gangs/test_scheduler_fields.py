@@ -117,7 +117,6 @@ def test_what_is_renamed_leads_to_a_field_that_exists():
     ],
 )  # fmt: skip
 def test_a_wrong_name_gets_the_right_one(text, rule, path, advice):
-    """With the place in the file."""
     assert report(text) == [(rule, path, advice)]
 
 
@@ -137,7 +136,6 @@ def test_a_field_like_no_other_gets_the_list():
 
 
 def test_check_reports_wrong_names(tmp_path):
-    """`dra-lab check` reads the manifests of a folder."""
     text = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  cohort: team\n"
     (tmp_path / "queue.yaml").write_text(text)
     review = check_manifests(Cluster(), read_manifests([tmp_path]))

@@ -12,12 +12,10 @@ from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 
 
 def exported(one, hierarchy=None):
-    """Return the files of a gang for Volcano."""
     return gang_files(one, "volcano", hierarchy or tree())
 
 
 def job(one, hierarchy=None):
-    """Return the spec of the Job."""
     return yaml.safe_load(exported(one, hierarchy).documents["volcano-job.yaml"])["spec"]
 
 
@@ -71,50 +69,29 @@ def test_a_level_of_one_group_is_one_partition():
 
 
 def test_the_minimum_of_the_job_is_that_of_its_tasks():
-    """Every group has a minimum of its own."""
     assert job(gang(group("a", least=2), group("b", least=3)))["minAvailable"] == 5
 
 
-def test_hyper_nodes_select_nodes_by_the_label_of_their_level():
-    """New nodes with the label are then in them."""
-    assert hyper_nodes(gang(level="rack"))["fabric-b0-b0r1"] == (
-        1,
-        [{"type": "Node", "selector": {"labelMatch": {"matchLabels": {RACK: "b0r1"}}}}],
-    )
-
-
-def test_hyper_nodes_of_repeated_values_select_their_parents_too():
+@pytest.mark.parametrize(
+    ("hierarchy", "name", "selectors"),
+    [
+        (tree(same=True), "b1-r0", [{"labelMatch": {"matchLabels": {BLOCK: "b1", RACK: "r0"}}}]),
+        (tree(keys=("", "")), "b0-b0r0", [{"exactMatch": {"name": name}} for name in ("n0", "n1")]),
+    ],
+    ids=["of repeated values", "without a label"],
+)
+def test_hyper_nodes_select_exactly_the_nodes_of_their_domain(hierarchy, name, selectors):
     """A rack of the same name in another block is another rack."""
-    assert hyper_nodes(gang(level="rack"), tree(same=True))["fabric-b1-r0"] == (
-        1,
-        [{"type": "Node", "selector": {"labelMatch": {"matchLabels": {BLOCK: "b1", RACK: "r0"}}}}],
-    )
-
-
-def test_hyper_nodes_without_a_label_list_their_nodes():
-    """By exact names."""
-    assert hyper_nodes(gang(level="rack"), tree(keys=("", "")))["fabric-b0-b0r0"] == (
-        1,
-        [{"type": "Node", "selector": {"exactMatch": {"name": name}}} for name in ("n0", "n1")],
-    )
-
-
-def test_outer_hyper_nodes_have_inner_ones():
-    """Each has one parent."""
-    assert hyper_nodes(gang(level="rack"))["fabric-b1"] == (
-        2,
-        [{"type": "HyperNode", "selector": {"exactMatch": {"name": f"fabric-b1-b1r{at}"}}} for at in (0, 1)],
-    )
+    found = hyper_nodes(gang(level="rack"), hierarchy)[f"fabric-{name}"]
+    assert found == (1, [{"type": "Node", "selector": selector} for selector in selectors])
 
 
 def of_hyper_nodes():
-    """Return a hierarchy that was read from HyperNodes."""
     levels = (Level("block", "", "HyperNode tier 5"), Level("rack", "", "HyperNode tier 2"))
     return Hierarchy("HyperNodes", levels, (Domain(("b",), ("n1", "n2")), Domain(("b", "r"), ("n1", "n2"))))
 
 
 def test_the_tiers_of_the_cluster_are_used():
-    """They need not be 1, 2, 3."""
     one = gang(level="block")
     assert job(one, of_hyper_nodes())["networkTopology"]["highestTierAllowed"] == 5
 
@@ -124,19 +101,13 @@ def test_hyper_nodes_of_the_cluster_are_not_written():
     assert "hypernodes.yaml" not in exported(gang(level="rack"), of_hyper_nodes()).documents
 
 
-def test_a_host_is_no_tier_of_the_cluster():
+@pytest.mark.parametrize("hierarchy", [of_hyper_nodes(), None], ids=["HyperNodes", "nothing is known"])
+def test_a_host_that_is_no_tier_is_lost(hierarchy):
     """Nothing in the files holds the pods to one node then."""
-    assert "gang-level-lost" in [one.rule for one in exported(gang(level="host"), of_hyper_nodes()).findings]
-
-
-def test_a_host_needs_nodes_that_are_known():
-    """Without a hierarchy and a cluster there is nothing to make HyperNodes of."""
-    files = gang_files(gang(level="host"), "volcano")
-    assert "gang-level-lost" in [one.rule for one in files.findings]
+    assert "gang-level-lost" in [one.rule for one in gang_files(gang(level="host"), "volcano", hierarchy).findings]
 
 
 def test_a_host_of_a_cluster_without_a_hierarchy_is_a_hyper_node():
-    """One for each node."""
     on = cluster(a_slice("gpu.nvidia.com", gpu(0), node="n1"), a_slice("gpu.nvidia.com", gpu(0), node="n2"))
     files = gang_files(gang(level="host"), "volcano", cluster=on)
     found = yaml.safe_load_all(files.documents["hypernodes.yaml"])
