@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_used_is_refused(command, what, tmp_path, capsys):
     if file == "/dev/zero" and not Path(file).exists():
         pytest.skip(f"there is no {file} here")
     text = ends(command, file, tmp_path, capsys)
-    assert (text.startswith("error: "), "failed unexpectedly" in text) == (True, False)
+    assert (text.startswith("error: "), "defect of dra-lab" in text) == (True, False)
     assert what != "not UTF-8" or command == "topology" or "given.json" in text
 
 

@@ -248,7 +248,12 @@ def test_the_recorded_answer_decides(pinned, answer, outcome, allowed):
     assert all(reason in last[0].reason for reason in answer["reasons"])
 
 
-@pytest.mark.parametrize("answer", [{}, [], {"outcome": "x", "asPlanned": True, "reasons": []}, {"outcome": "fits"}])
+WHOLE = {"outcome": "fits", "asPlanned": True, "reasons": []}
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, [], {**WHOLE, "outcome": "x"}, {**WHOLE, "asPlanned": "x"}, {"outcome": "fits"}]
+)
 def test_a_record_that_is_none_is_passed_over(tmp_path, answer):
     """A `plan.json` without a readable answer adds nothing to the check of the manifests beside it."""
     record = {"apiVersion": "dra-lab/v1", "name": "x", "files": {}, "answer": answer}

@@ -44,6 +44,18 @@ def test_an_unknown_version_is_refused(version):
         KubernetesRelease(version)
 
 
+def test_gates_follow_the_release_unless_overridden():
+    """DRAConsumableCapacity is off before 1.36, on from 1.36, and an override wins."""
+    assert not KubernetesRelease("1.35").enabled("DRAConsumableCapacity")
+    assert KubernetesRelease("1.36").enabled("DRAConsumableCapacity")
+    assert not KubernetesRelease("1.37", {"DRAConsumableCapacity": False}).enabled("DRAConsumableCapacity")
+
+
+def test_an_unknown_gate_is_refused_with_the_known_ones():
+    with pytest.raises(InputError, match=r"known|use one of"):
+        KubernetesRelease("1.36", {"X": True})
+
+
 REFUSED = [
     ("DRADeviceTaints", False, "Kubernetes 1.38 (alpha) locks the feature gate DRADeviceTaints to true"),
     ("DRADeviceTaintRules", False, "Kubernetes 1.38 (alpha) locks the feature gate DRADeviceTaintRules to true"),

@@ -1,13 +1,33 @@
-"""The taints that DeviceTaintRules put on a device: those of each that names it or nothing, in their order."""
+"""Devices: identity, attributes, versions, and the taints that DeviceTaintRules put on them."""
 
 import random
 from itertools import product
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, DeviceTaint
+from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.quantity import semver_key
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+
+
+def test_a_device_id_prints_as_driver_pool_device_and_reads_back():
+    """A pool name may contain slashes; driver and device never do."""
+    device = DeviceID("gpu.example.com", "rack/node-1", "gpu-0")
+    assert DeviceID.parse(str(device)) == device
+
+
+def test_precedence_ignores_build_metadata():
+    assert semver_key("1.0.0") == semver_key("1.0.0+x")
+    assert semver_key("1.0.0-rc.1") < semver_key("1.0.0-rc.2") < semver_key("1.0.0-rc.x") < semver_key("1.0.0")
+
+
+def test_lookup_prefers_the_exact_key_and_falls_back_to_the_drivers_bare_key():
+    """`domain/name` finds the exact key first, then the bare key when the domain is the driver's."""
+    device = Device(name="d", attributes={"numa": DeviceAttribute(int_=1), "a.com/numa": DeviceAttribute(int_=2)})
+    assert device.lookup("a.com/numa", "a.com").value == 2
+    assert device.lookup("b.com/numa", "b.com").value == 1
+    assert device.lookup("b.com/numa", "a.com") is None
 
 
 def test_a_device_has_its_own_taints_and_those_of_every_rule_that_matches():
