@@ -73,7 +73,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         ...     lesson = Lesson("03-first-fit", folder=folder)
         ...     print(lesson)
         ...     lesson.close()
-        Lesson 3 of 14: First fit by hand. 0 of 5 steps done.
+        Lesson 3 of 15: First fit by hand. 0 of 5 steps done.
     """
 
     def __init__(
