@@ -270,6 +270,28 @@ NEWER = [
 
 
 RULES = [(None, *row) for row in CLAIMS] + [(RECORDED, *row) for row in SLICES] + [(ALL_ON, *row) for row in NEWER]
+LISTS = device(attributes={"a": {"ints": [1]}})
+FLAT = changed(requests({"name": "r", "deviceClassName": "GPU"}), ("apiVersion", "resource.k8s.io/v1beta1"))
+BELOW = shared({"default": "1Gi", "validRange": {"min": "2Gi"}})
+FRACTIONS = shared({"default": "1100m", "validRange": {"min": "1", "step": "250m"}}, "9")
+
+
+def of(release, gate="", *, on=True):
+    return KubernetesRelease(release, {gate: on} if gate else {})
+
+
+RULES += [
+    (None, "an error in a flat request of v1beta1 is named below exactly", FLAT, (f"{EXACTLY}.deviceClassName",)),
+    (None, "a list is dropped without its gate, and nothing is left", LISTS, (f"{DEVICE}.attributes[a]",)),
+    (of("1.36", "DRAListTypeAttributes"), "a list is kept with its gate", LISTS, ()),
+    (of("1.34", "DRAPrioritizedList", on=False), "alternatives without their gate leave no request",
+     requests({"name": "r", "firstAvailable": ALTERNATIVES}), (REQUEST,)),
+    (of("1.34"), "an empty constraint lacks matchAttribute without shareable devices", constraint(), (MATCH,)),
+    (of("1.36"), "1.36 tells a bad default at min", BELOW, (f"{POLICY}.validRange.min",)),
+    (of("1.37"), "1.37 tells a bad default at default", BELOW, (f"{POLICY}.validRange.default",)),
+    (of("1.36"), "1.36 counts whole steps", FRACTIONS, ()),
+    (of("1.37"), "1.37 counts fractions in thousandths", FRACTIONS, (f"{POLICY}.validRange.step",)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("release", "rule", "document", "fields"), RULES, ids=[case[1] for case in RULES])
@@ -283,13 +305,6 @@ def test_the_api_server_accepts_a_document_or_names_its_fields(release, rule, do
 def test_a_namespace_for_administrators_allows_admin_access():
     """With the label on the namespace the same claim is accepted."""
     assert admit(claim(adminAccess=True), admin_namespace=True).accepted
-
-
-def test_the_older_versions_are_reported_in_the_words_of_v1():
-    """An error in a flat request of v1beta1 is named below `exactly`, and in a device without `basic`."""
-    flat = {"name": "r", "deviceClassName": "GPU"}
-    document = changed(requests(flat), ("apiVersion", "resource.k8s.io/v1beta1"))
-    assert [error.field for error in admit(document).errors] == [f"{EXACTLY}.deviceClassName"]
 
 
 def test_the_mapping_of_1_36_has_a_multiplier_of_1():

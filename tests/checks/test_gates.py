@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from small_documents import CLAIM, CLASS, SLICE, TAINT_RULE, TEMPLATE, changed, claim, constraint, device, shared
+from small_documents import CLAIM, CLASS, SLICE, TAINT_RULE, TEMPLATE, changed, claim, constraint, device
 
 from dra_lab.checks.admission import admit, replay_validation
 from dra_lab.checks.document_checks import check_object, check_text
@@ -37,35 +37,6 @@ def test_a_field_whose_gate_is_off_is_dropped_without_a_word(gate, document, pat
     (finding,) = (f for f in check_object(document, OLD) if f.rule == "gate-off")
     assert (finding.origin.path, gate in finding.message) == (path, True)
     assert admit(document, KubernetesRelease("1.34", {gate: True})).dropped == ()
-
-
-def test_a_list_attribute_without_its_gate_is_refused():
-    """In 1.36 the list is dropped by default, so that nothing is left in the union."""
-    lists = device(attributes={"a": {"ints": [1]}})
-    assert [error.field for error in admit(lists).errors] == ["spec.devices[0].attributes[a]"]
-    assert admit(lists, KubernetesRelease("1.36", {"DRAListTypeAttributes": True})).accepted
-
-
-def test_alternatives_without_their_gate_leave_no_request():
-    """A request whose firstAvailable is dropped has neither kind."""
-    alternatives = {"name": "r", "firstAvailable": [{"name": "a", "deviceClassName": "gpu"}]}
-    document = changed(CLAIM, ("spec.devices.requests", [alternatives]))
-    release = KubernetesRelease("1.34", {"DRAPrioritizedList": False})
-    assert [error.field for error in admit(document, release).errors] == [REQUEST]
-
-
-def test_without_shareable_devices_a_missing_attribute_is_reported_at_match_attribute():
-    """The path of an empty constraint depends on the gate of distinctAttribute."""
-    assert [e.field for e in admit(constraint(), OLD).errors] == ["spec.devices.constraints[0].matchAttribute"]
-
-
-def test_the_default_of_a_range_moved_in_1_37():
-    """1.37 tells a bad default at `default` and counts fractions in thousandths."""
-    below = shared({"default": "1Gi", "validRange": {"min": "2Gi"}})
-    fields = [[e.field.rpartition(".")[2] for e in admit(below, KubernetesRelease(r)).errors] for r in ("1.36", "1.37")]
-    assert fields == [["min"], ["default"]]
-    fractions = shared({"default": "1100m", "validRange": {"min": "1", "step": "250m"}}, "9")
-    assert [admit(fractions, KubernetesRelease(r)).accepted for r in ("1.36", "1.37")] == [True, False]
 
 
 ADMIN = [

@@ -70,12 +70,6 @@ def test_refused_credentials_say_who_and_what_to_do(server, config):
     assert "Log in again" in words
 
 
-def test_credentials_refused_in_the_middle_end_it(server, config):
-    """A token that expires while pages are read is no partial cluster."""
-    server.faults.add("resourceclaims", times=99, status=401, reason="Unauthorized")
-    assert "Log in again" in refused()
-
-
 @pytest.mark.parametrize(("where", "status"), [("/apis/", 401), ("resourceclaims", 401), ("resourceslices", 500)])
 def test_an_error_is_no_cancelling(server, config, where, status):
     """The cancel event belongs to the caller, so an error does not set it and is raised."""
@@ -153,13 +147,21 @@ def test_the_overall_time_has_an_end(server, config):
     assert len(server.requests_for("resourceslices")) == 1
 
 
+NOT_KUBERNETES = "does not answer like a Kubernetes API server"
+BODIES = (b"<html>Please log in</html>", b"", b'{"kind": "Pizza"}', b'{"kind":"NodeList"', b"\xff\xfe\x00")
+
+
 @pytest.mark.parametrize(
-    "body", [b"<html>Please log in</html>", b"", b'{"kind": "Pizza"}', b'{"kind":"NodeList"', b"\xff\xfe\x00"]
+    ("where", "fault", "words"),
+    [
+        ("resourceclaims", {"status": 401, "reason": "Unauthorized"}, "Log in again"),
+        *(("resourceslices", {"garbage": body}, NOT_KUBERNETES) for body in BODIES),
+    ],
 )
-def test_garbage_is_named_as_such(server, config, body):
-    """A login page or half a JSON text is no cluster; the error shows how the answer begins."""
-    server.faults.add("resourceslices", times=99, garbage=body)
-    assert "does not answer like a Kubernetes API server" in refused()
+def test_what_is_no_cluster_in_the_middle_ends_it(server, config, where, fault, words):
+    """A token that expires, a login page, half a JSON text; the error shows how the answer begins."""
+    server.faults.add(where, times=99, **fault)
+    assert words in refused()
 
 
 def test_a_redirect_is_not_followed(server, config):

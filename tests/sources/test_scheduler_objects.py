@@ -95,9 +95,6 @@ def kinds(cluster):
     return sorted(one.kind for one in cluster.queues)
 
 
-# ---------------------------------------------------------------- files
-
-
 @pytest.mark.parametrize(
     "version",
     ["kueue.x-k8s.io/v1alpha1", "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2", "kai.scheduler/v1alpha1"],
@@ -195,9 +192,6 @@ def test_what_the_api_server_refuses_is_refused_with_its_place(name):
     assert (finding.origin.source, path in finding.origin.path, message in finding.message) == ("c.json", True, True)
 
 
-# ---------------------------------------------------------------- captures
-
-
 def by_kind(objects):
     """Objects in an order of their own; a capture has them kind by kind."""
     return sorted(objects, key=lambda one: (type(one).__name__, one.metadata.name, one.api_version))
@@ -260,9 +254,6 @@ def test_pseudonyms_keep_the_levels_and_hide_their_names():
     assert [len(domain.nodes) for domain in hierarchies(hidden)[-1].innermost()] == [5]
     assert [f.rule for f in hierarchy_findings(hidden)] == [f.rule for f in hierarchy_findings(before)]
     assert not any(word in text for word in (b"acme", b"example.com", b"hall-", b"node-["))
-
-
-# ---------------------------------------------------------------- a running cluster
 
 
 def serve(server, plural, *items, version="kueue.x-k8s.io/v1beta2"):
