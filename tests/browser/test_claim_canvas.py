@@ -1,12 +1,9 @@
-"""ClaimCanvas in a real JupyterLab: drawn with a real mouse, changed from Python, read back in the kernel.
-
-The traits are fed by hand, so what is tested here is the canvas and nothing below it.
-"""
+"""ClaimCanvas in a real JupyterLab, fed by hand: mouse, keyboard, Python, claims, and what can be read and hit."""
 
 from __future__ import annotations
 
 import pytest
-from drawn_canvas import LINKED, TWO
+from drawn_canvas import GPU, LINKED, NIC, TWO
 from lab_page import box_of
 from lab_server import until
 
@@ -24,7 +21,6 @@ def test_a_drag_may_end_anywhere_on_a_box_and_starts_at_a_possible_place(draw):
 
 
 def test_moving_a_box_keeps_the_drawing_and_every_place(draw):
-    """Places are written when the mouse lets go; the boxes that were not moved stay where they are."""
     canvas = draw(LINKED)
     before = box_of(canvas.box("nic"))
     x, y = canvas.centre(canvas.box("gpu").locator(".dra-box-text"))
@@ -55,7 +51,6 @@ def test_a_dropped_box_stays_where_it_is_dropped_and_pushes_the_others_aside(dra
 
 
 def test_a_change_in_python_is_drawn_and_can_be_undone_by_keyboard(draw):
-    """Mouse, keyboard and Python share one history."""
     canvas = draw(TWO)
     canvas.lab.run("canvas.sketch = {**canvas.sketch, 'requests': [*canvas.sketch['requests'], "
                    "{'name': 'cpu', 'exactly': {'deviceClassName': 'dra.cpu'}}]}")  # fmt: skip
@@ -88,3 +83,208 @@ def test_undo_in_a_field_takes_back_what_was_sent_and_escape_goes_back_to_the_bo
     until(lambda: field.input_value() == "2", "what was typed is dropped")
     canvas.press("Escape")
     until(lambda: canvas.focused() == "r:gpu", "back on the box")
+
+
+APART = {
+    "requests": [{**GPU, "name": "a:gpu"}, {**NIC, "name": "a:nic"}, {**GPU, "name": "b:gpu"}],
+    "links": [{"name": "a:link-1", "requests": ["a:gpu", "a:nic"], "where": "pcieRoot", "how": "pairwise"}],
+    "claims": ["a", "b"],
+}
+
+
+def claims(canvas) -> list[str]:
+    """Return the claims of the drawing in the kernel."""
+    return canvas.lab.eval("list(canvas.drawn.claims)")
+
+
+def frame(canvas, claim: str):
+    """Return the frame of a claim on the page."""
+    return canvas.root.locator(f'.react-flow__node[data-id="c:{claim}"]')
+
+
+def head(canvas, claim: str) -> tuple[float, float]:
+    """Return the middle of a frame's name."""
+    return canvas.centre(frame(canvas, claim).locator(".dra-frame-head"))
+
+
+def test_a_second_claim_is_drawn_by_keyboard_alone(draw):
+    """Shift+N, N, Enter, M: each step is spoken, and a device goes to the claim that has the focus."""
+    canvas = draw(LINKED)
+    canvas.root.locator(".dra-chip").first.focus()
+    canvas.press("Tab", "Shift+n")
+    until(lambda: canvas.focused() == "c:claim-2", "the new frame has the focus")
+    until(lambda: canvas.spoken == "The pod has 2 claims: claim-1, claim-2", "spoken")
+    canvas.press("n", "Enter")
+    until(lambda: canvas.focused() == "r:claim-2:gpu", "the box is in the second claim")
+    until(lambda: "claim-2:gpu" in canvas.names(), "the kernel has it: changes before that are one step to undo")
+    canvas.press("m")
+    until(lambda: canvas.names() == ["claim-1:gpu", "claim-1:nic", "claim-1:gpu-2"], "it moved to the first one")
+    until(lambda: canvas.spoken == "Moved gpu-2 to claim claim-1", "spoken")
+    until(lambda: canvas.focused() == "r:claim-1:gpu-2", "the moved box has the focus")
+    canvas.press("Control+z")
+    until(lambda: "claim-2:gpu" in canvas.names(), "undone")
+
+
+def test_a_line_to_another_claim_makes_no_link_and_says_why(draw):
+    canvas = draw(APART)
+    canvas.drag(
+        canvas.handle(canvas.box("a:nic"), "right"), canvas.centre(canvas.box("b:gpu").locator(".dra-box-text"))
+    )
+    canvas.root.get_by_text("Kubernetes has no rule between claims").wait_for()
+    assert len(canvas.links()) == 1
+
+
+def test_a_box_dragged_into_another_frame_moves_there_and_its_link_is_cut(draw):
+    canvas = draw(APART)
+    canvas.drag(canvas.centre(canvas.box("a:gpu").locator(".dra-box-text")), head(canvas, "b"))
+    until(lambda: canvas.names() == ["b:gpu-2", "a:nic", "b:gpu"], "it is in the other claim")
+    assert canvas.links() == []
+    notice = canvas.root.locator(".dra-banner.is-notice")
+    assert "removed the link gpu + nic" in notice.inner_text()
+    notice.get_by_role("button", name="Undo").click()
+    until(lambda: canvas.names() == ["a:gpu", "a:nic", "b:gpu"] and len(canvas.links()) == 1, "undone")
+
+
+def test_a_dragged_frame_takes_its_boxes_along(draw):
+    canvas = draw(APART)
+    box, name = canvas.centre(canvas.box("b:gpu")), head(canvas, "b")
+    canvas.drag(name, (name[0] + 60, name[1] + 70))
+    canvas.settle()
+    moved = [now - then for now, then in zip(head(canvas, "b"), name, strict=True)]
+    assert min(moved) > 40
+    assert canvas.centre(canvas.box("b:gpu")) == pytest.approx((box[0] + moved[0], box[1] + moved[1]), abs=1)
+
+
+def test_a_claim_is_renamed_and_deleted_by_its_card(draw):
+    """With the last but one claim the frames go, and names are as in a drawing of one claim."""
+    canvas = draw(APART)
+    canvas.page.mouse.click(*head(canvas, "b"))
+    name = canvas.root.locator(".dra-inspector").get_by_role("textbox", name="Name")
+    name.fill("serve")
+    name.press("Enter")
+    until(lambda: claims(canvas) == ["a", "serve"], "renamed")
+    frame(canvas, "serve").locator(".dra-frame-head").click()
+    canvas.root.locator(".dra-inspector").get_by_role("button", name="Delete").click()
+    until(lambda: claims(canvas) == [] and canvas.names() == ["gpu", "nic"], "one claim is left")
+    assert canvas.root.locator(".dra-frame").count() == 0
+
+
+def test_a_linked_sketch_is_drawn_by_keyboard_alone(draw):
+    """N, arrows, Enter; L, arrows, Enter; plus; no mouse at all. Each step is spoken."""
+    canvas = draw()
+    canvas.root.locator(".dra-board").focus()
+    canvas.press("n", "Enter")
+    until(lambda: canvas.focused() == "r:gpu", "the new box has the focus")
+    canvas.press("+", "+")
+    until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 3, "counted up")
+    until(lambda: canvas.spoken == "Count of gpu is 3", "spoken")
+    canvas.press("n", "ArrowRight", "Enter")
+    until(lambda: canvas.focused() == "r:nic", "the second box has the focus")
+    canvas.press("l")
+    until(lambda: "Link nic with gpu" in canvas.spoken, "the first candidate is spoken")
+    canvas.press("Enter")
+    until(canvas.links, "the link in the kernel")
+    assert canvas.links()[0]["requests"] == ["nic", "gpu"]
+    place = "() => document.activeElement?.closest('.dra-inspector') && document.activeElement.value"
+    until(lambda: canvas.page.evaluate(place) == "pcieRoot", "the place of the new link has the focus")
+    canvas.press("Tab", "Tab", "ArrowLeft")
+    until(lambda: canvas.links()[0]["how"] == "together", "another kind by an arrow")
+    canvas.press("Escape")
+    until(lambda: canvas.focused() == "l:link-1", "back on the link")
+    canvas.press("ArrowUp")
+    until(lambda: canvas.focused() in ("r:gpu", "r:nic"), "along the link")
+    canvas.press("-")
+    until(lambda: "ount" in canvas.spoken, "spoken")
+
+
+def test_one_tab_enters_the_drawing_and_one_leaves_it(draw):
+    """Tab does not walk through every box: the arrows do."""
+    canvas = draw(LINKED)
+    canvas.root.locator(".dra-chip").first.focus()
+    canvas.press("Tab")
+    assert canvas.focused() == "r:gpu"
+    canvas.press("ArrowDown")
+    knot = canvas.focused()
+    assert knot.startswith("l:")
+    canvas.press("Tab")
+    assert canvas.focused() == ""
+    assert canvas.page.evaluate("() => document.activeElement.closest('.dra-canvas') !== null")
+    canvas.press("Shift+Tab")
+    assert canvas.focused() == knot
+
+
+def test_escape_cancels_and_keeps_the_focus(draw):
+    canvas = draw(TWO)
+    canvas.box("gpu").focus()
+    canvas.press("l", "ArrowRight", "Escape")
+    until(lambda: canvas.spoken == "No link made", "spoken")
+    assert canvas.focused() == "r:gpu"
+    canvas.press("Escape")
+    assert canvas.focused() == "r:gpu"
+    canvas.press("n", "Escape")
+    assert canvas.focused() == "r:gpu"
+    assert canvas.links() == []
+
+
+def test_delete_with_the_focus_elsewhere_leaves_the_drawing_alone(draw):
+    """React Flow alone would listen on the whole document."""
+    canvas = draw(TWO)
+    canvas.box("gpu").locator(".dra-box-text").click()
+    canvas.page.locator(".jp-MarkdownCell").click()
+    canvas.press("Delete")
+    canvas.lab.run("canvas.height = 461")
+    until(lambda: canvas.root.evaluate("n => n.style.height") == "461px", "a later message has arrived")
+    assert canvas.names() == ["gpu", "nic"]
+
+
+def test_notebook_shortcuts_do_not_fire_inside_the_canvas(draw):
+    """In command mode these keys would insert, cut and merge cells, the canvas itself among them."""
+    canvas = draw(TWO)
+    canvas.box("gpu").focus()
+    for key in ["a", "b", "x", "d", "d", "z", "m", "y", "c", "v", "Shift+Enter", "Control+Enter", "i", "i"]:
+        canvas.press(key)
+    canvas.lab.run("canvas.height = 461")
+    until(lambda: canvas.root.evaluate("n => n.style.height") == "461px", "a later message has arrived")
+    assert canvas.page.locator(".jp-Notebook .jp-Cell").count() == 3
+    assert canvas.page.locator(".jp-Notebook .jp-MarkdownCell").count() == 1
+    assert canvas.names() == ["gpu", "nic"]
+
+
+def test_targets_are_at_least_24_pixels(draw):
+    """WCAG 2.5.8: every button, field and choice can be hit."""
+    canvas = draw(LINKED)
+    canvas.root.get_by_role("button", name="Zoom to fit").click()
+    canvas.box("nic").locator(".dra-box-text").click()
+    small = canvas.page.evaluate(
+        """() => [...document.querySelectorAll('.dra-canvas :is(button, input[type=text], textarea, select)')]
+            .map(n => [n.getAttribute('aria-label') ?? n.textContent, n.offsetWidth, n.offsetHeight])
+            .filter(([, w, h]) => w < 24 || h < 24)"""
+    )
+    assert small == []
+
+
+@pytest.mark.parametrize("name", ["gpu", "nic"])
+def test_chips_card_and_buttons_have_places_beside_the_drawing(draw, name):
+    """Whatever is selected, nothing lies over the board, and the selected box is wholly in sight."""
+    canvas = draw(LINKED)
+    canvas.box(name).locator(".dra-box-text").click()
+    canvas.root.locator(".dra-inspector").wait_for()
+    canvas.settle()
+    board, box = box_of(canvas.root.locator(".dra-board")), box_of(canvas.box(name))
+    assert board["y"] <= box["y"]
+    assert box["y"] + box["height"] <= board["y"] + board["height"]
+    assert board["x"] <= box["x"]
+    assert box["x"] + box["width"] <= board["x"] + board["width"]
+    for part in (".dra-palette", ".dra-inspector", ".dra-tools"):
+        other = box_of(canvas.root.locator(part))
+        above, below = other["y"] + other["height"] <= board["y"] + 1, other["y"] >= board["y"] + board["height"] - 1
+        assert above or below or other["x"] >= board["x"] + board["width"] - 1
+
+
+def test_the_wheel_scrolls_the_page_and_not_the_canvas(draw):
+    canvas = draw(LINKED)
+    canvas.page.locator(".jp-Notebook .jp-Cell").last.evaluate("n => { n.style.minHeight = '3000px'; }")
+    before = box_of(canvas.root)["y"]
+    canvas.page.mouse.move(*canvas.centre(canvas.root.locator(".react-flow__pane")))
+    canvas.page.mouse.wheel(0, 100)
+    until(lambda: box_of(canvas.root)["y"] < before, "the page has scrolled")

@@ -76,7 +76,6 @@ def test_a_new_plan_waits_beside_python_files(doorway, folder, name):
 
 
 def test_a_plan_that_did_not_run_waits_behind_one_button_when_it_is_reopened(doorway, server, folder):
-    """The trusted copy of a plan shows a button, which runs it."""
     page = doorway()
     new_plan(page)
     wait_for_planner(page)

@@ -26,7 +26,6 @@ def test_the_tree_by_keyboard_lights_canvas_and_yaml(planner):
 
 
 def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
-    """Both are in sight and do not overlap; devices light up in both."""
     planner.button("Graph", planner.hardware).click()
     graph, picture = planner.hardware.locator(".dra-graph"), planner.hardware.locator(".dra-picture")
     graph.locator("svg.dra-hw-tree").wait_for()
@@ -40,7 +39,6 @@ def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
 
 
 def test_text_is_never_scaled_or_cut(planner):
-    """Names of devices have 13 px on the screen, and no text is wider than the picture."""
     texts = """svg => {
         const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
         const right = svg.getBoundingClientRect().right;
@@ -58,7 +56,6 @@ def test_text_is_never_scaled_or_cut(planner):
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
 def test_every_device_of_a_dgx_can_be_brought_into_sight(open_notebook, width, height):
-    """Eight GPUs, their NICs and CPUs: what does not fit the pane is reached by scrolling, and is whole."""
     code = "from dra_lab import Lab\nlab = Lab('sample:dgx-h100', file=None)\nlab"
     planner = Planner(open_notebook, code, width=width, height=height)
     until(lambda: planner.lab.eval("lab.hardware.width") > 0, "the picture is laid out for its pane")
@@ -85,7 +82,6 @@ def _saved(planner, tmp_path, kind):
 
 
 def test_the_picture_is_saved_as_png(planner, tmp_path):
-    """The file is made in the browser, bears the node's name and holds the whole picture at twice its size."""
     from PIL import Image
 
     name, path = _saved(planner, tmp_path, "png")

@@ -50,7 +50,6 @@ def test_a_new_plan_shows_the_planner_and_not_its_code(doorway):
 
 
 def test_two_plans_never_share_a_drawing(doorway, server):
-    """A second plan in the folder, or one beside a drawing that was left behind, has names of its own."""
     (server.root / "plan-2.dralab.yaml").write_text("{}")
     page = doorway()
     page.command("dra-lab:new-plan")
@@ -61,7 +60,6 @@ def test_two_plans_never_share_a_drawing(doorway, server):
 
 
 def test_context_menu_plans_on_a_file_with_a_hostile_name(doorway, server):
-    """A right click on a YAML or JSON file offers a plan on it; its name reaches Python as a string."""
     name = "it's \"#{1}\\n) or print('x') <b>.json"
     (server.root / name).write_text("{}")
     page = doorway()

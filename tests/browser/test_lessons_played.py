@@ -92,7 +92,6 @@ def test_a_lesson_is_played_wrong_in_another_shape_and_right(desk, lesson: Lesso
 
 
 def test_a_wrong_prediction_can_be_tried_again_and_names_no_device(desk):
-    """The keyboard chooses a device; the wrong prediction is told, and no trait has the right devices."""
     lab = opened(desk, "03-first-fit")
     taken = lab.eval(TAKEN)
     gpus = lab.page.locator('.dra-lesson-picture [data-id*="/gpu-"]').evaluate_all("all => all.map(a => a.dataset.id)")
@@ -129,7 +128,6 @@ def test_no_trait_has_the_answer_before_it_is_due(desk):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_lesson_is_accessible_and_large_enough_for_a_projector(desk, theme: str):
-    """Axe finds nothing, and the text of a task has at least 16 px."""
     lab = opened(desk, "03-first-fit")
     lab.theme(theme)
     assert lab.axe(".dra-lesson") == []
@@ -138,7 +136,6 @@ def test_a_lesson_is_accessible_and_large_enough_for_a_projector(desk, theme: st
 
 
 def test_a_lesson_takes_the_whole_screen_for_a_class(desk):
-    """The button in its head shows words, canvas and picture alone, and leads back."""
     lab = opened(desk, "08-shares")
     button = lab.page.get_by_role("button", name="Full screen")
     button.click()

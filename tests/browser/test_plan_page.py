@@ -49,7 +49,6 @@ def shown(page: Page) -> list[str]:
 
 
 def test_one_picture_is_shown_at_a_time(page: Page):
-    """The best first; the radio buttons have the other three."""
     assert shown(page) == ["best"]
     found = []
     for name in ("Scheduler", "Scheduler, no links", "Difference"):
@@ -59,7 +58,6 @@ def test_one_picture_is_shown_at_a_time(page: Page):
 
 
 def test_pointing_at_a_device_tells_all_about_it(page: Page):
-    """Its card has what the picture says to a screen reader, and its request is lit in picture and table."""
     page.locator("figure:visible [data-request=gpu]").first.hover()
     assert "chosen for request gpu (A)" in (page.locator(".card").text_content() or "")
     assert page.locator("figure:visible .dra-hw-lit").count() == 2
@@ -67,7 +65,6 @@ def test_pointing_at_a_device_tells_all_about_it(page: Page):
 
 
 def test_the_arrow_keys_walk_through_the_picture(page: Page):
-    """One tab stop; each step tells its device."""
     page.get_by_label("Best", exact=True).focus()
     page.keyboard.press("Tab")
     first = page.locator(".card").text_content()
@@ -92,7 +89,6 @@ def test_axe_finds_nothing_serious_on_the_page(page: Page):
 
 
 def test_a_reader_without_scripts_sees_best_and_difference(chromium: Browser, file: Path):
-    """Everything else is on the page as well."""
     context = chromium.new_context(java_script_enabled=False)
     opened = context.new_page()
     opened.goto(file.as_uri())
@@ -102,7 +98,6 @@ def test_a_reader_without_scripts_sees_best_and_difference(chromium: Browser, fi
 
 
 def test_the_slider_walks_through_the_search(page: Page):
-    """Each step is marked in the list, spoken, and its device lit in the picture."""
     slider = page.get_by_role("slider", name="Step of the search")
     slider.focus()
     page.keyboard.press("ArrowRight")

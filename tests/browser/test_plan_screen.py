@@ -1,6 +1,8 @@
-"""The regions of Plan in a real JupyterLab: figures, why not, dock and keys."""
+"""The regions of Plan in a real JupyterLab: figures, why not, dock, tabs, keys, and the canvas after other tabs."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from lab_page import box_of
@@ -36,7 +38,6 @@ def _are_whole(planner):
 
 
 def test_a_click_on_a_node_asks_why_not_at_once(in_tab):
-    """Under the picture where there is room, in the dock where space is short."""
     planner = in_tab(1440, 900)
     planner.hardware.locator(".dra-tile", has_text="140-52").click()
     planner.why.get_by_text("Why 140-52?").wait_for()
@@ -70,9 +71,74 @@ def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
 
 
 def test_the_loss_of_the_kernel_is_reported_once(in_tab):
-    """Every view of every planner would say it, and one line is enough."""
     planner = in_tab(1440, 900)
     planner.lab.kill_kernel()
     lost = planner.page.locator(".jp-LinkedOutputView .dra-lost")
     until(lambda: lost.count() > 0, "it is told")
     assert lost.count() == 1
+
+
+def test_tabs_by_keyboard_show_goals_and_devices(planner):
+    """Arrows choose a tab; goals stand beside kube-scheduler's; the table filters, and its rows light the picture."""
+    planner.tab("YAML").focus()
+    planner.page.keyboard.press("ArrowRight")
+    rows = planner.tabs.locator(".dra-goals > li")
+    assert rows.count() == 6
+    numa = planner.tabs.locator("[data-goal=numa]")
+    assert numa.locator(".dra-goal-value").text_content() == "1 NUMA node proven"
+    assert numa.locator("dd").all_text_contents()[:2] == ["1", "2"]
+    planner.page.keyboard.press("End")
+    assert planner.tab("Findings").get_attribute("aria-selected") == "true"
+    planner.tab("Devices").click()
+    planner.tabs.get_by_role("searchbox").fill("gpu-4 128-17")
+    row = planner.tabs.locator(".dra-panel:visible .dra-tbody .dra-tr")
+    until(lambda: row.count() == 1, "one row is left")
+    row.hover()
+    planner.hardware.locator(".dra-hw-lit").wait_for()
+    assert planner.hardware.locator(".dra-hw-lit").get_attribute("data-id") == row.get_attribute("data-id")
+
+
+def test_copy_where_the_clipboard_is_barred_selects_the_text(planner):
+    """No permission is asked for: the text is selected and the person told what to press."""
+    planner.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('barred')); }")
+    planner.button("Copy", planner.tabs.locator(".dra-tools-right")).click()
+    planner.tabs.get_by_text("press Ctrl+C").wait_for()
+    selected = planner.page.evaluate("() => window.getSelection().toString()")
+    # The letters in the margin are no part of it.
+    assert selected.strip() == planner.lab.eval("lab.plan_view.yaml").strip()
+
+
+# Boxes that a person sees: inside the canvas, and not hidden.
+_SEEN = (Path(__file__).parent / "seen_boxes.js").read_text(encoding="utf-8")
+_FRONT = """wanted => {
+    const { shell } = window.jupyterapp;
+    const isTab = one => one.node.querySelector('.jp-LinkedOutputView') || one.node.matches('.jp-LinkedOutputView');
+    const found = [...shell.widgets('main')].find(one => Boolean(isTab(one)) === (wanted === 'tab'));
+    shell.activateById(found.id);
+}"""
+
+
+@pytest.fixture
+def shown(in_tab):
+    """The planner in a tab."""
+    return in_tab(1440, 900)
+
+
+def bring(shown, wanted: str) -> None:
+    """Bring the planner's tab, or the notebook, to the front."""
+    shown.page.evaluate(_FRONT, wanted)
+    state = "visible" if wanted == "tab" else "hidden"
+    shown.root.locator(".dra-canvas").wait_for(state=state)
+
+
+def test_the_canvas_is_not_blank_after_other_tabs(shown):
+    canvas = shown.root.locator(".dra-canvas")
+    for _ in range(4):
+        bring(shown, "notebook")
+        bring(shown, "tab")
+        until(lambda: canvas.evaluate(_SEEN) == 2, "both boxes are in sight")
+    bring(shown, "notebook")
+    shown.lab.run("lab.load('sample:dgx-h100')")
+    shown.lab.run("from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:dgx-h100/gpu-nic-cpu')")
+    bring(shown, "tab")
+    until(lambda: canvas.evaluate(_SEEN) == 3, "the three boxes of the other drawing are in sight")

@@ -1,4 +1,4 @@
-"""The planner under strain: without a mouse, without its kernel, with hostile names, with a file that changed."""
+"""The planner under strain: without a mouse, without its kernel, with hostile names, on a second thread."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from planner_page import Planner
 from dra_lab.shipped import samples_dir
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
+
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 COUNT = "lab.sketch.requests[0].exactly.count"
@@ -49,7 +50,6 @@ def tab_to(shown: Planner, words: str) -> list[str]:
 
 
 def test_a_killed_kernel_loses_nothing(open_notebook):
-    """The planner says that its kernel is gone; its button brings back the same drawing and the same answer."""
     shown = opened(open_notebook, f'file="{uuid.uuid4().hex}.dralab.yaml"')
     shown.button("More gpu").click()
     shown.page.get_by_text("You ask for 3 A100").wait_for()
@@ -117,7 +117,6 @@ def hostile_cluster(folder: Path) -> None:
 
 
 def test_text_from_a_cluster_stays_text_everywhere(open_notebook, server):
-    """A device named like an image tag is letters on canvas, picture, graph and tables, and never an element."""
     hostile_cluster(server.root / "hostile")
     lesson = '__import__("dra_lab").read_sketch("sample:two-sockets/lesson")'
     shown = opened(open_notebook, f'"hostile", file=None, sketch={lesson}')
@@ -149,3 +148,33 @@ def test_a_question_about_the_file_covers_nothing_and_loses_nothing(open_noteboo
     ask.get_by_role("button", name="Use the file").click()
     until(lambda: shown.lab.eval("lab.sketch.name") == "from-disk", "the file's drawing")
     until(lambda: box_of(shown.page.locator(".dra-palette")) == chips, "the row is gone")
+
+
+SUBSHELLS = "[t.name for t in __import__('threading').enumerate() if t.name.startswith('subshell')]"
+_SEND = "where => { window.jupyterapp.serviceManager.kernels.commsOverSubshells = where; }"
+
+
+@pytest.fixture
+def on_a_second_thread(planner):
+    """The planner in a JupyterLab with its own default, which `dra-lab` does not start it with."""
+    planner.page.evaluate(_SEND, "perCommTarget")
+    until(lambda: planner.lab.eval(SUBSHELLS), "the kernel has a second thread for widgets")
+    yield planner
+    planner.page.evaluate(_SEND, "disabled")
+    until(lambda: not planner.lab.eval(SUBSHELLS), "the second thread has ended")
+
+
+def test_the_kernel_has_no_second_thread_for_widgets(planner):
+    """As `dra-lab` starts JupyterLab, a drawing by hand and one by a cell never change the planner at the same time."""
+    planner.button("Clear").click()
+    planner.sentence("Nothing is drawn yet")
+    assert planner.lab.eval(SUBSHELLS) == []
+
+
+def test_the_planner_answers_from_a_second_thread(on_a_second_thread):
+    """Where JupyterLab was started by itself, what is cleared and undone by hand is answered as well."""
+    planner = on_a_second_thread
+    planner.button("Clear").click()
+    planner.sentence("Nothing is drawn yet")
+    planner.button("Undo").click()
+    planner.sentence("Fits on 3 of 4")

@@ -58,13 +58,11 @@ def test_every_text_on_the_picture_is_readable(page: Page, tmp_path: Path, kind:
 
 
 def test_every_text_of_the_report_is_readable(page: Page, tmp_path: Path):
-    """The report keeps 4.5:1 in every theme, its pictures and its fleet strip too."""
     show(page, report_page(busy_cluster(), a_plan(), "kind: ResourceClaim\n"), tmp_path, "report.html")
     assert low_contrast(page, "main") == []
 
 
 def test_hostile_names_do_nothing_in_the_report(page: Page, tmp_path: Path):
-    """No element, no dialog, no request comes of them."""
     show(page, report_page(hostile_cluster(), hostile_plan(), HOSTILE), tmp_path, "report.html")
     assert page.locator("img, a").count() == 0
     assert page.locator("script:not([type='application/json'])").count() == 1
@@ -72,7 +70,6 @@ def test_hostile_names_do_nothing_in_the_report(page: Page, tmp_path: Path):
 
 
 def test_the_graph_page_draws_without_a_network(page: Page, tmp_path: Path):
-    """The canvas is there and has something on it."""
     show(page, graph_page(busy_cluster(), "n1", a_plan()), tmp_path, "graph.html")
     page.locator("#mynetwork canvas").wait_for()
     drawn = "() => network.body.nodeIndices.length"
@@ -88,7 +85,6 @@ def test_hostile_names_do_nothing_on_the_graph_page(page: Page, tmp_path: Path):
 
 
 def test_axe_finds_nothing_serious_in_the_picture(chromium: Browser, tmp_path: Path):
-    """Roles, owners and names of the tree are right."""
     context = chromium.new_context()
     opened = context.new_page()
     svg = hardware_svg(busy_cluster(), "n1", plan=a_plan(), show="both")

@@ -26,14 +26,7 @@ def _line(text, part):
     return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
 
 
-def test_text_that_was_not_edited_changes_nothing(session):
-    """The text of the drawing, taken over as it is, is no step of the history."""
-    assert edit_claim(session, claim_text(session)) is False
-    assert not session.undo()
-
-
 def test_a_selector_that_looks_like_the_end_of_a_document_is_whole(session):
-    """Its text may end a line as documents end."""
     ask = session.sketch.requests[0]
     text = CELDeviceSelector(expression="true || // see ---\nfalse")
     asked = replace(ask, exactly=replace(ask.exactly, selectors=(DeviceSelector(cel=text),)))
@@ -69,7 +62,6 @@ def test_a_document_beside_the_claim_is_refused_with_its_line(session):
     ],
 )
 def test_a_broken_text_is_reported_with_its_line_and_changes_nothing(session, old, new, words, at):
-    """What the API server or the parser refuses names the line; the drawing stays."""
     before, text = session.sketch, claim_text(session).replace(old, new, 1)
     with pytest.raises(ManifestError, match=words) as caught:
         edit_claim(session, text)
@@ -100,14 +92,6 @@ spec:
     assert session.undo()
 
 
-@pytest.mark.parametrize(
-    "text", ["kind: ResourceSlice\n---\nkind: ResourceClaim\n", "kind: List\nitems: []\n", "a: [", ""]
-)
-def test_a_clusters_file_is_not_taken_for_a_drawing(text):
-    """What holds slices, nodes or lists belongs to a cluster."""
-    assert drawables({"": text}) is None
-
-
 POD = """---
 apiVersion: v1
 kind: Pod
@@ -129,11 +113,11 @@ def two(session):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_text_of_one_to_three_claims_is_the_drawing(seed):
-    """A text that was not edited changes nothing, whatever is drawn."""
     rng = random.Random(seed)
     claims = [replace(random_sketch(rng), name=f"claim-{number}") for number in range(1 + seed % 3)]
     session = Session(random_fleet(rng), sketch=pod_drawing("pod", claims), drawn=False)
     assert edit_claim(session, claim_text(session)) is False
+    assert not session.undo()
     session.close()
 
 
@@ -146,7 +130,6 @@ def test_an_edit_of_one_claim_leaves_the_other_as_it_was_drawn(two):
 
 
 def test_a_second_template_becomes_a_second_claim(session):
-    """The first keeps what was drawn, under the name of its template."""
     text = claim_text(session)
     second = text.replace("name: gpu-nic-pairs", "name: other")
     edit_claim(session, f"{text}---\n{second}")
@@ -163,13 +146,11 @@ def test_the_pod_in_the_text_names_the_claims(session):
 
 
 def test_a_claim_that_is_taken_out_of_the_text_is_deleted(two):
-    """What is left is a drawing of one claim, under the name of its template."""
     edit_claim(two, claim_text(two).split("---\n")[0])
     assert (two.sketch.name, two.sketch.claims) == ("train-gpus", ())
 
 
 def test_two_templates_of_one_name_are_refused_with_the_line(session):
-    """A name says which claim is meant."""
     text = claim_text(session)
     with pytest.raises(ManifestError, match="two claims are called gpu-nic-pairs") as error:
         edit_claim(session, f"{text}---\n{text}")

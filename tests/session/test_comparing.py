@@ -20,7 +20,6 @@ def session(tmp_path):
 
 
 def test_a_kept_plan_has_its_answer_and_its_copies(session):
-    """The copies are counted afterwards, without an undo step of their own."""
     name = session.comparing.keep(session.plan())
     assert session.comparing.wait(60)
     kept = session.comparing.kept(name)
@@ -39,7 +38,6 @@ def test_kept_plans_are_in_the_file_of_the_drawing(session, tmp_path):
 
 
 def test_a_thirteenth_plan_is_refused(session):
-    """The message says what to do."""
     for number in range(12):
         session.comparing.keep(session.plan(), f"plan {number}")
     with pytest.raises(InputError, match="remove one first"):
@@ -66,24 +64,24 @@ def test_a_kept_fleet_has_the_bandwidth_of_its_pods(session):
 
 
 def test_a_snapshot_is_reported_by_its_content(session):
-    """The same objects under another name are the same snapshot, and one claim less is another one."""
     kept = session.comparing.kept(session.comparing.keep(session.plan()))
     renamed = session.snapshot.with_objects(name="another name")
     assert session.comparing.is_of(kept, renamed)
     assert not session.comparing.is_of(kept, session.snapshot.with_objects(claims=session.snapshot.claims[1:]))
 
 
-def test_a_name_is_unique(session):
+def test_a_plan_is_renamed_to_a_name_that_is_free(session):
     session.comparing.keep(session.plan(), "one")
     session.comparing.keep(session.plan(), "two")
     with pytest.raises(InputError, match="already"):
         session.comparing.rename("two", "one")
     session.comparing.rename("two", "three")
+    assert session.comparing.wait(60)
     assert [kept.name for kept in session.comparing.plans] == ["one", "three"]
+    assert session.comparing.kept("three").figures["copies"].value == 4
 
 
 def test_a_kept_plan_becomes_the_drawing_again(session):
-    """One undo step brings back what was drawn in between."""
     sketch = session.sketch
     session.comparing.keep(session.plan(), "linked")
     session.edit(replace(sketch, links=()))

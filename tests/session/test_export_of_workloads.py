@@ -39,15 +39,19 @@ def bytes_of(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def same_as_the_command(session, tmp_path, *options, **choice) -> bool:
+    """Write the files of the sheet and those of the command, and say if they are the same bytes."""
+    opened(session, **choice, folder=str(tmp_path / "sheet")).write()
+    assert main(["export", SAMPLE, "--claim", str(tmp_path / PLAN), *options, "--dir", str(tmp_path / "command")]) == 0
+    return bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
+
+
 @pytest.mark.some(3)
 @pytest.mark.parametrize("pin", [False, True])
 @pytest.mark.parametrize("scheduler", ["kueue", "kai", "volcano", "kube-scheduler"])
 def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path, scheduler, pin):
-    """The plan file on the command line gives the same manifests, README and record."""
-    opened(session, scheduler=scheduler, pin=pin, folder=str(tmp_path / "sheet")).write()
-    command = ["export", SAMPLE, "--claim", str(tmp_path / PLAN), "--scheduler", scheduler]
-    assert main([*command, *(["--pin"] if pin else []), "--dir", str(tmp_path / "command")]) == 0
-    assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
+    options = ["--scheduler", scheduler, *(["--pin"] if pin else [])]
+    assert same_as_the_command(session, tmp_path, *options, scheduler=scheduler, pin=pin)
 
 
 JOB = """\
@@ -67,23 +71,17 @@ def test_a_workload_of_its_own_is_written_as_by_the_command(session, tmp_path):
     """A Job gets the claim, the queue and the planned domain, and keeps its comment."""
     (tmp_path / "job.yaml").write_text(JOB)
     file = str(tmp_path / "job.yaml")
-    opened(session, pin=True, workload=file, folder=str(tmp_path / "sheet")).write()
-    command = ["export", SAMPLE, "--claim", str(tmp_path / PLAN), "--workload", file, "--scheduler", "kueue"]
-    assert main([*command, "--pin", "--dir", str(tmp_path / "command")]) == 0
-    assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
+    options = ["--workload", file, "--scheduler", "kueue", "--pin"]
+    assert same_as_the_command(session, tmp_path, *options, pin=True, workload=file)
 
 
 def test_a_plan_file_that_names_only_the_level_is_written_as_by_the_command(session, tmp_path):
     """The hierarchy that has the level is found for both."""
     session.fleet.set_gang(POD, replace(TRAIN, hierarchy=""))
-    opened(session, pin=True, folder=str(tmp_path / "sheet")).write()
-    command = ["export", SAMPLE, "--claim", str(tmp_path / PLAN), "--pin", "--scheduler", "kueue"]
-    assert main([*command, "--dir", str(tmp_path / "command")]) == 0
-    assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
+    assert same_as_the_command(session, tmp_path, "--pin", "--scheduler", "kueue", pin=True)
 
 
 def test_a_gang_without_a_queue_is_refused_as_by_the_command(session, tmp_path, capsys):
-    """Kueue needs a queue: neither writes a file."""
     session.fleet.set_gang(POD, replace(TRAIN, queue=""))
     exporting = opened(session)
     main(["export", SAMPLE, "--claim", str(tmp_path / PLAN), "--scheduler", "kueue", "--dir", str(tmp_path)])
@@ -99,7 +97,6 @@ def test_a_gang_that_does_not_fit_cannot_be_pinned(session):
 
 
 def test_the_queue_is_that_of_the_drawing(session):
-    """Another queue in the sheet is in the plan file too, and one undo step."""
     exporting = opened(session)
     exporting.set_queue("research/study")
     assert "queue-name: study" in made(session).chosen.texts["job.yaml"]
@@ -108,7 +105,6 @@ def test_the_queue_is_that_of_the_drawing(session):
 
 
 def test_the_fleet_is_planned_only_while_the_sheet_is_open(session):
-    """In mode Plan, edits of the drawing after that do not plan the gang again."""
     opened(session)
     session.exporting.close()
     number = session.fleet.answered
@@ -155,7 +151,6 @@ def simulated(session, **choice):
 
 @pytest.mark.long
 def test_the_sheet_of_a_fleet_writes_the_files_of_the_command(fleet, tmp_path):
-    """The same workloads, pins and record."""
     simulated(fleet, folder=str(tmp_path / "sheet")).write()
     command = ["export", "sample:eks-p4d", "--claim", PAIRS, "--replicas", "2", "--claim", ANY, "--replicas", "1"]
     assert main([*command, "--pin", "--report", "--dir", str(tmp_path / "command")]) == 0
@@ -164,7 +159,6 @@ def test_the_sheet_of_a_fleet_writes_the_files_of_the_command(fleet, tmp_path):
 
 @pytest.mark.long
 def test_the_fleet_and_the_drawing_have_choices_of_their_own(fleet):
-    """What is chosen for the fleet does not change the export of the drawing."""
     simulated(fleet, namespace="team-a")
     fleet.exporting.close()
     fleet.show_mode("plan")
@@ -173,7 +167,6 @@ def test_the_fleet_and_the_drawing_have_choices_of_their_own(fleet):
 
 
 def test_a_fleet_without_workloads_is_no_export():
-    """The sheet says what to do."""
     session = Session("sample:eks-p4d")
     try:
         session.clear()

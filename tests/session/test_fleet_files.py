@@ -96,7 +96,6 @@ def of_the_fleet(session) -> tuple:
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_pods_for_some_nodes_have_the_numbers_of_the_command(session, written, capsys, number):
-    """They are planned on the nodes that their spec admits."""
     file = written(more=selector(session, number))
     session.fleet.add_file(file)
     assert of_the_fleet(session) == of_the_command(capsys, file)
@@ -104,7 +103,6 @@ def test_pods_for_some_nodes_have_the_numbers_of_the_command(session, written, c
 
 
 def test_a_device_class_of_the_file_has_the_numbers_of_the_command(session, written, capsys):
-    """The claims are planned with the class that stands beside them."""
     file = written(own=OWN)
     session.fleet.add_file(file)
     found = of_the_fleet(session)
@@ -122,7 +120,6 @@ def test_nodes_that_a_change_adds_are_chosen_by_the_selector_too(session, writte
 
 
 def test_workloads_for_other_nodes_are_not_planned_together(session, written):
-    """The answer says how many nodes each may use, and another one is there once a workload is removed."""
     session.fleet.add_file(written(more=selector(session, 1)))
     session.fleet.add_file(written("other"))
     with pytest.raises(InputError, match="serve may run on 1 of 4 nodes and other on 4 of 4 nodes"):
@@ -132,7 +129,6 @@ def test_workloads_for_other_nodes_are_not_planned_together(session, written):
 
 
 def test_what_a_file_chooses_is_in_the_plan_file(session, written):
-    """Node fields and classes come back as they were."""
     session.fleet.add_file(written(more=selector(session), own=OWN))
     drawing = Drawing(workloads=session.fleet.workloads)
     assert decode_drawing(encode_drawing(drawing)).workloads == session.fleet.workloads

@@ -34,7 +34,6 @@ def other(sketch, count):
 
 
 def test_a_new_session_shows_a_solved_example():
-    """Without anything given there is a cluster, a drawing and an answer: never an empty desk."""
     session = Session()
     assert session.example
     assert session.plan().status is PlanStatus.OPTIMAL
@@ -42,14 +41,12 @@ def test_a_new_session_shows_a_solved_example():
 
 
 def test_a_sample_without_a_file_opens_its_example():
-    """A sample that is given without a drawing or a file shows its own example, not an empty canvas."""
     session = Session("sample:dgx-h100")
     assert session.sketch == read_sketch("sample:dgx-h100/gpu-nic-cpu")
     session.close()
 
 
 def test_an_edit_is_answered_and_ends_the_example(session):
-    """Every change of the drawing gets its own answer."""
     session.edit(other(session.sketch, 5))
     assert not session.example
     assert session.plan().status is PlanStatus.INFEASIBLE
@@ -68,7 +65,6 @@ def test_an_edit_in_the_midst_of_another_is_the_one_that_is_answered(session):
 
 
 def test_undo_and_redo_are_answered_as_well(session):
-    """One history: back and forth, each with its answer."""
     session.edit(other(session.sketch, 5))
     assert session.undo()
     assert session.plan().fits
@@ -77,7 +73,6 @@ def test_undo_and_redo_are_answered_as_well(session):
 
 
 def test_an_inconsistent_edit_is_refused_and_nothing_changes(session):
-    """A drawing that contradicts itself raises SketchError; the present one stays."""
     before = session.sketch
     with pytest.raises(SketchError):
         session.edit(replace(before, links=(Link(name="x", requests=("nobody",)),)))
@@ -86,7 +81,6 @@ def test_an_inconsistent_edit_is_refused_and_nothing_changes(session):
 
 
 def test_the_latest_edit_wins(session):
-    """Results of older edits are dropped, however fast the edits come."""
     for count in (5, 1, 5, 2, 5, 3):
         session.edit(other(session.sketch, count))
     assert session.plan().sketch.requests[0].exactly.count == 3
@@ -103,29 +97,17 @@ def test_another_cluster_keeps_the_drawing(session):
 
 
 def test_a_cluster_that_cannot_be_read_leaves_the_present_one(session):
-    """A wrong name raises and loses nothing."""
     with pytest.raises(SourceError):
         session.load("sample:nope")
     assert session.cluster.name == "sample:eks-p4d"
 
 
-def test_a_pinned_node_is_the_plans_node(session):
-    """A person may choose the node."""
-    name = "ip-192-168-140-52.ec2.internal"
-    session.pin(name)
-    assert session.plan().node == name
-    with pytest.raises(InputError, match="no node"):
-        session.pin("nowhere")
-
-
 def test_a_mode_that_does_not_exist_is_refused_with_those_that_do(session):
-    """A mode that the planner does not have is refused, and the message lists the modes."""
     with pytest.raises(InputError, match="modes: plan"):
         session.show_mode("sketching")
 
 
 def test_the_file_holds_every_change_and_restores_it(tmp_path):
-    """Reopening with the same file finds the same drawing, layout and cluster."""
     path = tmp_path / "plan.dralab.yaml"
     first = Session("sample:mi300x", file=path, sketch=read_sketch("sample:mi300x/gpu-nic-pairs"))
     first.edit(other(first.sketch, 2))
@@ -142,7 +124,6 @@ def test_the_file_holds_every_change_and_restores_it(tmp_path):
 
 @pytest.mark.parametrize(("option", "name"), [("reload", "theirs"), ("overwrite", "mine")])
 def test_a_file_changed_by_somebody_else_is_asked_about(tmp_path, option, name):
-    """Nothing is written over; the person takes the file's content or writes the drawing over it."""
     path = tmp_path / "plan.dralab.yaml"
     session = Session("sample:eks-p4d", file=path, sketch=ClaimSketch(name="first"))
     session.edit(ClaimSketch(name="second"))
@@ -157,7 +138,6 @@ def test_a_file_changed_by_somebody_else_is_asked_about(tmp_path, option, name):
 
 
 def test_a_drawing_whose_cluster_is_gone_still_opens(tmp_path):
-    """The drawing is there, the problem is told."""
     path = tmp_path / "plan.dralab.yaml"
     session = Session("sample:eks-p4d", file=path, sketch=read_sketch(PAIRS))
     session.move({})
@@ -170,7 +150,6 @@ def test_a_drawing_whose_cluster_is_gone_still_opens(tmp_path):
 
 
 def test_callbacks_run_until_they_are_taken_off(session):
-    """`on` returns a function that ends the calls."""
     heard = []
     off = session.on("sketch", lambda: heard.append(1))
     session.clear()
@@ -185,7 +164,6 @@ def jobs():
 
 
 def test_an_answered_session_has_no_thread():
-    """A session that is dropped, as by running a cell again, leaves nothing behind."""
     before = jobs()
     session = Session("sample:two-sockets", sketch=ClaimSketch())
     assert session.wait(30)
@@ -195,14 +173,12 @@ def test_an_answered_session_has_no_thread():
 
 
 def test_closing_ends_what_is_planned():
-    """A closed session plans nothing more."""
     session = Session("sample:two-sockets")
     session.close()
     assert session.wait(0)
 
 
 def test_a_manifest_that_kube_scheduler_would_search_too_long_is_reported(session):
-    """The manifest is searched on every node state after the answer, and what that shows is a finding."""
     preferred = tuple(replace(link, must=False) for link in session.sketch.links)
     session.edit(replace(other(session.sketch, 7), links=preferred))
     session.plan()
@@ -211,7 +187,6 @@ def test_a_manifest_that_kube_scheduler_would_search_too_long_is_reported(sessio
 
 
 def test_what_the_api_server_would_refuse_of_the_manifest_is_reported(session):
-    """A toleration with an operator that there is not: the finding names the field of the manifest."""
     gpu = session.sketch.requests[0]
     odd = replace(gpu.exactly, tolerations=(DeviceToleration(key="a", operator="Maybe"),))
     session.edit(ClaimSketch(name="odd", requests=(replace(gpu, exactly=odd),)))
@@ -232,7 +207,6 @@ def test_a_misfit_is_shown_before_its_reasons_are_there(session):
 
 
 def test_leaving_python_in_the_middle_of_a_solve_is_quiet():
-    """A script that ends while an answer is being worked on ends with status 0 and says nothing."""
     code = "from dra_lab.session import Session\nSession('sample:dgx-h100')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
@@ -263,7 +237,6 @@ def test_a_question_that_the_worker_does_not_have_yet_is_waited_for():
 
 
 def test_a_claim_that_no_api_server_takes_is_refused_where_it_stands(tmp_path):
-    """A constraint that names no request of its claim: file, line and path, as for a field that is not known."""
     path = tmp_path / "claim.yaml"
     path.write_text(
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec:\n  devices:\n"
@@ -275,7 +248,6 @@ def test_a_claim_that_no_api_server_takes_is_refused_where_it_stands(tmp_path):
 
 
 def test_a_drawing_is_restored_in_the_mode_in_which_it_was_left(tmp_path):
-    """The mode is in the plan file once something is drawn."""
     path = tmp_path / "plan.dralab.yaml"
     with closing(Session("sample:eks-p4d", sketch=read_sketch(PAIRS), file=path)) as left:
         left.example = False
@@ -285,7 +257,6 @@ def test_a_drawing_is_restored_in_the_mode_in_which_it_was_left(tmp_path):
 
 
 def test_an_untouched_example_is_not_stored_when_another_mode_is_shown(tmp_path):
-    """Looking at the example makes no file."""
     path = tmp_path / "plan.dralab.yaml"
     with closing(Session(file=path)) as session:
         session.show_mode("trace")

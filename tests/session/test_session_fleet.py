@@ -1,12 +1,15 @@
-"""The fleet of a session: workloads, replicas, pins, layers and kept plans, with undo and in the plan file."""
+"""The fleet of a session: workloads, pins, layers, kept plans and running pods that move, with undo and plan file."""
 
 import pytest
+from msgspec.structs import replace
 
 from dra_lab import Session, load_cluster, read_sketch
 from dra_lab.errors import InputError, SketchError
 from dra_lab.model.sketch import GangDrawing
+from dra_lab.session.preparing import moved_layers
 from dra_lab.sources import read_drawing
 from dra_lab.widgets.fleet_mode import fleet_answer_row
+from dra_lab.words.verdict import MAKE_ROOM, fixes
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 
@@ -25,7 +28,6 @@ def names(session) -> list[str]:
 
 
 def test_the_drawing_is_the_fleet_until_there_is_another_workload(session):
-    """A fleet is never empty while something is drawn."""
     assert names(session) == ["gpu-nic-pairs"]
     assert len(session.fleet.plan().pods) == 1
 
@@ -39,14 +41,7 @@ def test_the_answer_has_what_more_fits_and_what_is_stranded(session):
     assert answer.complete
 
 
-def test_more_replicas_are_planned(session):
-    """The stepper changes the question."""
-    session.fleet.set_replicas("gpu-nic-pairs", 6)
-    assert len(session.fleet.plan().pods) == 4
-
-
 def test_each_change_is_one_undo_step(session):
-    """Undo takes the latest change back, redo makes it again."""
     session.fleet.set_replicas("gpu-nic-pairs", 3)
     session.fleet.add_drawing()
     session.fleet.what_if("idle")
@@ -63,7 +58,6 @@ def test_each_change_is_one_undo_step(session):
 
 
 def test_undo_of_a_layer_gives_the_snapshot_back(session):
-    """The cluster without layers is the one that was read."""
     snapshot = session.cluster
     session.fleet.what_if(f"drain {snapshot.node_names[0]}")
     assert len(session.cluster.node_names) == 3
@@ -72,7 +66,6 @@ def test_undo_of_a_layer_gives_the_snapshot_back(session):
 
 
 def test_layers_change_the_plan_of_the_drawing_too(session):
-    """Plan and Fleet plan on the same cluster."""
     node = session.plan().node
     session.fleet.what_if(f"drain {node}")
     assert session.plan().node not in ("", node)
@@ -88,25 +81,13 @@ def test_a_release_layer_is_the_target(session):
 
 
 def test_a_layer_that_names_nothing_is_refused(session):
-    """The message has the nearest name, and nothing changed."""
     name = session.cluster.node_names[0]
     with pytest.raises(InputError, match="did you mean"):
         session.fleet.what_if(f"drain {name}x")
     assert not session.history.can_undo
 
 
-def test_a_pinned_pod_runs_where_it_is_pinned(session):
-    """The pod moves to the node, and another layer that removes the node says so."""
-    session.fleet.set_replicas("gpu-nic-pairs", 2)
-    plan = session.fleet.plan()
-    node = next(node for node in session.cluster.node_names[1:] if node not in plan.nodes)
-    session.fleet.move("gpu-nic-pairs", plan.nodes[0], node)
-    moved = session.fleet.plan()
-    assert (node in moved.nodes) or "pinned to" in moved.shortfalls[0].message
-
-
 def test_moving_a_pod_back_removes_its_pin_from_the_other_node(session):
-    """Pins never exceed the replicas."""
     session.fleet.set_replicas("gpu-nic-pairs", 2)
     first, second = session.cluster.node_names[:2]
     session.fleet.pin("gpu-nic-pairs", first, 2)
@@ -118,7 +99,6 @@ def test_moving_a_pod_back_removes_its_pin_from_the_other_node(session):
 
 
 def test_more_pins_than_pods_are_refused(session):
-    """The message says how many there are."""
     with pytest.raises(InputError, match="has 1 pods, and 2 would be pinned"):
         session.fleet.pin("gpu-nic-pairs", session.cluster.node_names[0], 2)
 
@@ -133,7 +113,6 @@ def test_what_is_drawn_changes_the_workload_that_is_edited(session):
 
 
 def test_an_answer_can_be_kept_and_asked_again(session):
-    """A kept plan has its figures, and restoring it gives the workloads and layers back."""
     session.fleet.set_replicas("gpu-nic-pairs", 4)
     session.fleet.plan()
     name = session.comparing.keep_fleet()
@@ -148,7 +127,6 @@ def test_an_answer_can_be_kept_and_asked_again(session):
 
 
 def test_everything_of_a_fleet_is_in_the_plan_file(tmp_path):
-    """A reopened plan file has workloads, pins, layers and kept plans."""
     path = tmp_path / "plan.dralab.yaml"
     session = Session("sample:eks-p4d", sketch=read_sketch(PAIRS), file=path)
     node = session.cluster.node_names[0]
@@ -176,7 +154,6 @@ def test_another_cluster_drops_what_names_its_nodes(session):
 
 
 def test_unknown_names_are_refused(session):
-    """Workloads and kept plans are looked up by name."""
     with pytest.raises(InputError, match="did you mean 'gpu-nic-pairs'"):
         session.fleet.set_replicas("gpu-nic-pair", 2)
     with pytest.raises(InputError, match="no kept plan"):
@@ -188,7 +165,6 @@ def test_unknown_names_are_refused(session):
 
 
 def test_a_stopped_fleet_keeps_its_plan(session):
-    """Stop ends the work; the next change is planned again."""
     session.fleet.plan()
     session.fleet.set_replicas("gpu-nic-pairs", 3)
     session.fleet.cancel()
@@ -213,7 +189,6 @@ def gang():
 
 @pytest.mark.parametrize("mode", ["plan", "fleet"])
 def test_the_answer_is_gone_once_another_cluster_is_loaded(gang, mode):
-    """Neither the verdict nor the plan without changes stays, whichever mode is shown."""
     gang.show_mode(mode)
     gang.load("sample:dgx-h100")
     answer = gang.fleet.answer
@@ -222,7 +197,6 @@ def test_the_answer_is_gone_once_another_cluster_is_loaded(gang, mode):
 
 
 def test_a_level_that_the_cluster_lacks_is_a_message(gang):
-    """Fleet names the gang, the level and the levels that there are."""
     gang.load("sample:two-sockets")
     gang.show_mode("fleet")
     gang.fleet.wait()
@@ -232,7 +206,51 @@ def test_a_level_that_the_cluster_lacks_is_a_message(gang):
 
 
 def test_the_answer_comes_again_when_the_cluster_does(gang):
-    """Undo loads the former cluster, which is planned again."""
     gang.load("sample:two-sockets")
     gang.undo()
     assert gang.fleet.plan().cluster == FORMER
+
+
+@pytest.fixture
+def busy():
+    """A session on a full cluster with a claim of a whole node, closed after the test."""
+    made = Session("sample:h100-busy", sketch=read_sketch("sample:h100-busy/eight-pairs"))
+    made.wait()
+    yield made
+    made.close()
+
+
+def test_a_claim_that_does_not_fit_gets_the_moves_that_make_room_once(busy):
+    (fix, *_) = fixes(busy.answer, busy.room)
+    assert (fix.title, fix.brings) == ("Move 2 pods, no fewer", "it fits; they leave dgx-14")
+    assert fix.number == MAKE_ROOM
+    busy.fleet.what_if(*moved_layers(busy.room.moves))
+    assert busy.plan().node == "dgx-14"
+    assert moved_layers(busy.cluster.moves, busy.fleet.layers) == ()
+    assert [layer.words for layer in busy.fleet.layers] == [
+        "Move batch/tune-0 to dgx-13",
+        "Move serving/rank-5f7b8-9qhcl to dgx-13",
+    ]
+    busy.undo()
+    assert not busy.plan().fits
+
+
+def test_what_a_card_says_of_drained_pods_holds_after_it_is_applied(busy):
+    """Pods that leave dgx-13 go where the card has them, also if another place is better after the moves."""
+    wanted = (replace(one, exactly=replace(one.exactly, count=6)) for one in busy.sketch.requests)
+    busy.edit(replace(busy.sketch, requests=tuple(wanted)))
+    busy.fleet.what_if("drain dgx-13")
+    busy.wait()
+    room, before = busy.room, busy.layer_notes[0]
+    busy.fleet.what_if(*moved_layers(room.moves))
+    busy.wait()
+    assert busy.plan().node == room.node
+    assert {str(move) for move in busy.cluster.moves} == {str(move) for move in room.moves}
+    assert (busy.refused_layers, busy.layer_notes[0]) == ({}, before)
+
+
+def test_nothing_is_moved_where_no_pod_may(busy):
+    busy.fleet.what_if("idle")
+    busy.wait()
+    assert busy.plan().fits
+    assert busy.room is None

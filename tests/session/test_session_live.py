@@ -1,6 +1,10 @@
-"""A session whose cluster is followed: changes reach the answer, losses are told, nothing is left behind."""
+"""A session whose cluster is followed: changes reach the answer, losses are told, and nothing is left behind."""
+
+from __future__ import annotations
 
 import gc
+import os
+import random
 import threading
 import time
 import weakref
@@ -9,11 +13,16 @@ import pytest
 from api_server.kubeconfig import write_kubeconfig
 from api_server.server import ApiServer
 from api_server.small_cluster import claim, recorded_store
+from changing_clusters import a_world, anew, changes
+from msgspec.structs import replace
+from random_clusters import RULES, random_sketch
+from random_pods import a_release
 from widget_messages import say
 
-from dra_lab import ClaimSketch, HardwareView, Session
+from dra_lab import ClaimSketch, DraLabError, HardwareView, KubernetesRelease, Session, make_plan
 from dra_lab.errors import InputError
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.sources.live import FollowState
 
 GPU = ClaimSketch(
@@ -68,7 +77,6 @@ def change(server, session, name):
 
 
 def test_a_change_reaches_the_answer(server, session):
-    """Claims take every GPU: the plan no longer fits; they go, and it fits again."""
     assert session.answer.fits
     take_all(server, session)
     until(session, "plan", lambda: not session.answer.fits)
@@ -79,7 +87,6 @@ def test_a_change_reaches_the_answer(server, session):
 
 
 def test_following_changes_neither_drawing_nor_history(server, session):
-    """A change of the cluster is no edit."""
     before = session.drawing
     take_all(server, session)
     until(session, "plan", lambda: not session.answer.fits)
@@ -88,7 +95,6 @@ def test_following_changes_neither_drawing_nor_history(server, session):
 
 
 def test_a_lost_connection_is_shown_and_healed(server, session):
-    """`lost` with a reason while the server is away, then `live`; the answer stays."""
     server.hang_up()
     until(session, "following", lambda: session.following.state is FollowState.LOST)
     assert "127.0.0.1" in session.following.reason
@@ -98,7 +104,6 @@ def test_a_lost_connection_is_shown_and_healed(server, session):
 
 
 def test_unfollow_keeps_the_cluster(server, session):
-    """The last snapshot stays."""
     cluster = session.cluster
     session.unfollow()
     assert session.following.state is FollowState.OFF
@@ -107,7 +112,6 @@ def test_unfollow_keeps_the_cluster(server, session):
 
 
 def test_another_cluster_ends_the_following(server, session):
-    """What is followed is what is shown."""
     session.load("sample:two-sockets")
     assert session.following.state is FollowState.OFF
 
@@ -125,7 +129,6 @@ def test_a_pinned_node_that_vanishes_is_reported(server, session):
 
 
 def test_only_a_running_cluster_can_be_followed():
-    """A sample does not change."""
     session = Session("sample:two-sockets", sketch=ClaimSketch())
     with pytest.raises(InputError, match="context:NAME"):
         session.follow()
@@ -159,3 +162,48 @@ def test_a_followed_cluster_keeps_its_latest_snapshot_alone(server, session):
         change(server, session, f"claim-{number}")
     gc.collect()
     assert [one() for one in before] == [None] * 5
+
+
+# `DRA_LAB_RANDOM_CHANGES` is the number of clusters that go through random changes.
+WORLDS, TURNS = int(os.environ.get("DRA_LAB_RANDOM_CHANGES", "12")), 8
+
+
+def shown(cluster):
+    """Return the picture of each node, with the places and the use of its devices."""
+    return [hardware_svg(cluster, name) for name in cluster.node_names]
+
+
+def planned(cluster, sketch, release):
+    """Return what is planned on the cluster."""
+    try:
+        plan = make_plan(cluster, sketch, release=release)
+    except DraLabError as error:
+        return str(error)
+    return plan.status, plan.node, plan.node_classes
+
+
+def drawn(cluster, sketch, release):
+    """Return what the canvas and the bar show once the cluster is counted and checked."""
+    session = Session(cluster, sketch=sketch)
+    session.set_release(release.version)
+    session.wait(60)
+    found = session.status, [(one.rule, one.message) for one in session.findings]
+    session.close()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_what_is_known_on_after_a_change_is_what_a_new_reading_finds(seed):
+    rng = random.Random(f"changing {seed}")
+    release = a_release(rng) if seed % 2 else KubernetesRelease("1.36")
+    followed = a_world(rng)
+    sketch = replace(random_sketch(rng, RULES, followed), name="claim")
+    for turn in range(TURNS):
+        if turn:
+            followed = followed.with_objects(**changes(rng, followed))
+        if turn and rng.random() < 0.25:
+            continue
+        fresh = anew(followed)
+        assert shown(followed) == shown(fresh), turn
+        assert planned(followed, sketch, release) == planned(fresh, sketch, release), turn
+        assert drawn(followed, sketch, release) == drawn(fresh, sketch, release), turn

@@ -1,9 +1,11 @@
-"""ClaimCanvas without a browser: a recording comm stands in for it."""
+"""ClaimCanvas without a browser: drawing, history, gangs, and what the inspector of a request shows."""
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from widget_messages import answered, say, set_traits
 
-from dra_lab import ClaimCanvas, ClaimSketch, Link, PlanView, Session, read_sketch
+from dra_lab import ClaimCanvas, ClaimSketch, Link, PlanView, Session, load_cluster, read_sketch
 from dra_lab.model.sketch import pod_drawing
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +74,7 @@ def test_a_drawing_of_the_browser_becomes_a_sketch_and_is_not_sent_back(canvas):
     ],
 )
 def test_a_refused_drawing_is_reported_and_the_old_one_sent_back(canvas, sketch, says):
-    """What ipywidgets alone does alone would leave the browser ahead of the kernel."""
+    """The browser would be ahead of the kernel if ipywidgets alone did it."""
     set_traits(canvas, sketch=sketch)
     assert canvas.sketch == {"requests": [GPU]}
     assert says in canvas.problem
@@ -86,7 +88,6 @@ def test_the_problem_goes_with_the_next_drawing_that_is_taken(canvas):
 
 
 def test_mouse_and_python_share_one_history(canvas):
-    """Undo goes back over changes of either side; a new change forgets what was undone."""
     set_traits(canvas, sketch={"requests": [GPU, NIC]})
     canvas.draw(ClaimSketch(name="mine"))
     say(canvas, type="undo")
@@ -114,12 +115,6 @@ def test_a_place_that_is_none_is_refused(canvas, place):
     assert "positions['gpu']" in canvas.problem
 
 
-@pytest.mark.parametrize("content", [{"type": "rm -rf"}, {}, {"type": None}])
-def test_an_unknown_message_does_nothing(canvas, content):
-    say(canvas, **content)
-    assert canvas.sketch == {"requests": [GPU]}
-
-
 def test_the_types_of_the_browser_are_those_of_the_traits():
     """widgets/src/generated/models.ts is checked in; changing a trait without it would break silently."""
     done = subprocess.run(
@@ -140,7 +135,6 @@ def blank():
 
 
 def test_a_canvas_of_a_session_draws_into_it_and_follows_it(blank):
-    """There is one drawing and one history, from wherever it is changed."""
     canvas = ClaimCanvas(blank)
     canvas.comm = RecordingComm()
     assert [row["kind"] for row in canvas.palette] == ["gpu", "nic", "nic"]
@@ -168,7 +162,6 @@ def test_lighting_up_goes_both_ways(blank):
 
 
 def test_counts_that_make_no_pairs_are_reported_at_the_link_and_never_changed(blank):
-    """The link is marked with the nearest counts that work."""
     canvas = ClaimCanvas(blank)
     three = {"name": "nic", "exactly": {"deviceClassName": "dranet", "count": 3}}
     set_traits(canvas, sketch={"requests": [GPU, three], "links": [LINK]})
@@ -212,7 +205,6 @@ def test_requests_and_links_have_the_rows_of_their_claim(session):
 
 
 def test_a_link_between_claims_is_refused_with_what_to_do(session):
-    """Python decides: the drawing stays, and the message says how to link them."""
     canvas = ClaimCanvas(session)
     pod = pod_drawn(session)
     across = replace(pod, links=(*pod.links, Link(name="a:x", requests=("a:gpu", "b:nic"))))
@@ -263,7 +255,6 @@ def gang():
 
 
 def test_a_drawing_becomes_a_gang_and_the_workload_that_is_edited(gang):
-    """Without workloads, the drawing is one, with four pods below one leaf switch."""
     session, canvas = gang
     say(canvas, type="make-gang")
     (pod,) = session.drawing.workloads
@@ -273,7 +264,6 @@ def test_a_drawing_becomes_a_gang_and_the_workload_that_is_edited(gang):
 
 
 def test_the_frame_changes_the_gang_and_one_undo_brings_it_back(gang):
-    """Another size is one step; so is the frame itself."""
     session, canvas = gang
     say(canvas, type="make-gang")
     say(canvas, type="set-gang", gang={"size": 8, **LEVEL})
@@ -296,10 +286,79 @@ def test_a_drawing_beside_other_workloads_becomes_one_of_them(gang):
 
 
 def test_plan_says_who_answers_for_the_gang(gang):
-    """The verdict in Plan is about one pod, and names Fleet for the gang."""
     session, canvas = gang
     view = PlanView(session)
     session.plan()
     say(canvas, type="make-gang")
     asked = view.answer["asked"]
     assert asked.endswith("Fleet answers for 1 gang of 4 pods, all in one leaf switch.")
+
+
+def part(session, device_class: str, *selectors: str, **amounts: str) -> dict:
+    """Draw a request, and return the row of its only part."""
+    exactly = {"deviceClassName": device_class, "selectors": [{"cel": {"expression": text}} for text in selectors]}
+    exactly["capacity"] = {"requests": {key.replace("__", "/"): amount for key, amount in amounts.items()}}
+    canvas = ClaimCanvas(session)
+    set_traits(canvas, sketch={"requests": [{"name": "one", "exactly": exactly}]})
+    answered(session)
+    (row,) = canvas.status["requests"]["one"]["parts"]
+    return row
+
+
+def test_each_selector_is_counted_alone_and_free(session):
+    row = part(session, "dranet", 'device.attributes["dra.net"].rdma == true', "true")
+    assert [found["text"] for found in row["selectors"]] == ["16 of 28 match, 9 free", "28 of 28 match, 21 free"]
+    assert row["classWords"] == "selects every device of the driver dra.net"
+
+
+@pytest.mark.parametrize(("known", "words"), [(False, "use unknown"), (True, "51 free")])
+def test_devices_are_called_free_only_as_far_as_claims_were_read(known, words):
+    read = dataclasses.replace(load_cluster("sample:dgx-h100"), claims_known=known)
+    with closing(Session(read, sketch=read_sketch("sample:dgx-h100/gpu-nic-cpu"))) as session:
+        session.plan()
+        canvas = ClaimCanvas(session)
+        (entry,) = [one for one in canvas.palette if one["label"] == "RDMA NIC"]
+        row = canvas.status["requests"]["nic"]
+        texts = [entry.get("chip") or entry["use"], row["text"], row["parts"][0]["text"]]
+    assert [words in text for text in texts] == [True] * 3
+
+
+def test_a_selector_that_does_not_compile_is_reported_beside_it(session):
+    assert "nonsense" in part(session, "dranet", "device.nonsense")["selectors"][0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"), [("16", "16 allocated."), ("9999", "The largest device has"), ("many", "many")]
+)
+def test_an_amount_says_what_the_driver_makes_of_it(amount, words):
+    with closing(Session("sample:dgx-h100")) as session:
+        row = part(session, "dra.cpu", **{"dra.cpu__cpu": amount})
+    (found,) = [one for one in row["amounts"] if one["key"] == "dra.cpu/cpu"]
+    assert words in found["note"]
+
+
+@pytest.fixture
+def configure(session):
+    """Return what sends typed parameters for the request gpu, and the canvas that gets them."""
+    canvas = ClaimCanvas(session)
+
+    def send(text: str) -> ClaimCanvas:
+        say(canvas, type="configure", index=0, requests=["gpu"], driver="gpu.nvidia.com", text=text)
+        return canvas
+
+    return send
+
+
+def test_typed_parameters_become_an_entry_of_the_configuration_until_they_are_empty(session, configure):
+    configure("sharing: {strategy: TimeSlicing}")
+    (entry,) = session.sketch.config
+    assert entry.opaque.parameters == {"sharing": {"strategy": "TimeSlicing"}}
+    configure("")
+    assert session.sketch.config == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("a: [", "not valid YAML"), ("- 1", "one YAML or JSON object"), ("a", "object")]
+)
+def test_parameters_that_are_no_object_are_refused(configure, text, words):
+    assert words in configure(text).configured["message"]

@@ -39,7 +39,6 @@ def test_what_kube_scheduler_does_is_simulated_on_every_node(view, session):
 
 
 def test_a_kept_fleet_has_bars_and_manifests(view, session):
-    """The bars count all devices of the cluster; the manifests are those of its workloads."""
     session.fleet.plan()
     session.comparing.keep_fleet("fleet")
     plan = view.compare["plans"][-1]
@@ -48,13 +47,11 @@ def test_a_kept_fleet_has_bars_and_manifests(view, session):
 
 
 def test_the_small_picture_has_the_devices_of_the_plan(view):
-    """Two GPUs and two NICs have their letters, on the PCIe roots of the best node."""
     chips = [chip for place in view.compare["plans"][0]["places"] for chip in place["chips"]]
     assert sorted(chip["letter"] for chip in chips if chip.get("letter")) == ["A", "A", "B", "B"]
 
 
 def test_the_present_drawing_is_marked_and_another_one_takes_its_place(view, session):
-    """Make this the drawing is one undo step."""
     assert [plan.get("drawn", False) for plan in view.compare["plans"]] == [False, True]
     say(view, type="restore-kept", name="linked")
     assert [plan.get("drawn", False) for plan in view.compare["plans"]] == [True, False]
@@ -70,7 +67,6 @@ def test_plans_are_renamed_and_removed(view):
 
 
 def test_what_cannot_be_done_is_said(view):
-    """A name that is taken is refused in words, and nothing changes."""
     say(view, type="rename-kept", name="plain", to="linked")
     assert "already" in view.problem
     assert [plan["name"] for plan in view.compare["plans"]] == ["linked", "plain"]
@@ -82,13 +78,11 @@ def test_the_table_is_ready_to_be_copied(view):
 
 
 def test_nothing_travels_while_another_mode_is_shown(view, session):
-    """Columns and pictures are sent in Compare only."""
     session.show_mode("plan")
     assert (view.compare, view.kept) == ({}, 2)
 
 
 def test_the_present_plan_stands_beside_the_one_without_what_if_changes(view, session):
-    """Compare says first what the changes cost; a kept plan of the drawing as it was is a column of its own."""
     session.fleet.what_if(f"drain {session.plan().node}")
     answered(session)
     assert session.comparing.wait(60)

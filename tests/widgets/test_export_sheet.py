@@ -18,7 +18,21 @@ def opened(session):
     view = PlanView(session)
     say(view, type="show-export")
     assert session.exporting.wait(120)
+    session.events.emit("export")
     return session, view
+
+
+def shown(session, view, **message) -> dict:
+    """Return what the sheet shows once its files are made, after a message if one is given.
+
+    Without the loop of a kernel, this thread may have shown what was true before the files were made.
+    """
+    if message:
+        say(view, **message)
+    assert session.fleet.wait(60)
+    assert session.exporting.wait(60)
+    session.events.emit("export")
+    return view.export
 
 
 @pytest.fixture
@@ -84,10 +98,8 @@ def test_the_sheet_says_both_outcomes_and_pins_where_they_differ(sheet):
 
 
 def test_nothing_worse_is_written_unless_it_is_accepted(sheet, tmp_path):
-    """Without the pin the write is refused with the sentence, and accepted with it."""
     session, view = sheet
-    say(view, type="choose-export", pin=False)
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", pin=False)
     say(view, type="write-export")
     assert "nothing is written. kube-scheduler allocates 4 of 6 pairs" in view.problem
     assert not (tmp_path / "out").exists()
@@ -97,37 +109,30 @@ def test_nothing_worse_is_written_unless_it_is_accepted(sheet, tmp_path):
 
 
 def test_a_workload_is_planned_with_its_own_replicas(sheet, tmp_path):
-    """The patched copy takes the example's place, and the sentence counts its replicas."""
     session, view = sheet
     (tmp_path / "work.yaml").write_text(DEPLOYMENT)
-    say(view, type="choose-export", workload=str(tmp_path / "work.yaml"))
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", workload=str(tmp_path / "work.yaml"))
     assert "2 replicas" in view.export["plain"]["sentence"]
     assert "work.yaml" in [file["name"] for file in view.export["files"]]
     assert [row["path"] for row in view.export["templates"]] == ["spec.template"]
 
 
 def test_the_container_and_the_way_of_changing_a_workload_are_chosen(sheet, tmp_path):
-    """The devices go to the container that a person names, in a patch in place of a copy."""
     session, view = sheet
     file = tmp_path / "train.yaml"
     two = "[{name: main, image: example/train:1}, {name: side, image: example/side:1}]"
     file.write_text(DEPLOYMENT.replace("[{name: main, image: example/train:1}]", two))
-    say(view, type="choose-export", workload=str(file))
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", workload=str(file))
     assert view.export["containers"] == ["main", "side"]
-    say(view, type="choose-export", container="side", patch=True)
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", container="side", patch=True)
     patch = next(one for one in view.export["files"] if "Component" in "".join(one["lines"]))
     assert any("name: side" in line for one in view.export["files"] for line in one["lines"])
     assert patch["state"] == "new"
 
 
 def test_a_workload_that_is_not_there_is_a_problem_of_the_sheet(sheet):
-    """The sheet says so, has no files, and the kernel goes on."""
     session, view = sheet
-    say(view, type="choose-export", workload="nowhere.yaml")
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", workload="nowhere.yaml")
     assert "nowhere.yaml" in view.export["problem"]
     assert "files" not in view.export
 
@@ -162,7 +167,6 @@ def test_a_file_that_a_person_changed_is_kept_unless_they_allow_it(sheet, tmp_pa
 
 
 def test_the_sheet_is_of_all_workloads(fleet_sheet):
-    """It names them, and has a template and an example of each."""
     _, view = fleet_sheet
     row = view.export
     assert (row["name"], row["fleet"]) == ("gpu-nic-pairs, any-nic-pairs", 2)
@@ -178,21 +182,9 @@ def test_pods_without_a_place_stand_beside_the_simulation(fleet_sheet):
 
 
 def test_a_claim_that_all_pods_share_is_refused(fleet_sheet):
-    """The sheet says why, and has no files."""
     session, view = fleet_sheet
-    say(view, type="choose-export", kind="claim")
-    assert session.exporting.wait(60)
+    shown(session, view, type="choose-export", kind="claim")
     assert "replicas would share the devices of one ResourceClaim" in view.export["problem"]
-
-
-def shown(session, view, **message) -> dict:
-    """Return what the sheet shows once its files are made, after a message if one is given."""
-    if message:
-        say(view, **message)
-    assert session.fleet.wait(60)
-    assert session.exporting.wait(60)
-    session.events.emit("export")
-    return view.export
 
 
 SAMPLE, POD = "sample:h100-pod", "eight-pairs"
@@ -200,7 +192,6 @@ TRAIN = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod", queue="tr
 
 
 def test_the_sheet_of_a_drawn_gang_has_its_files(gang_sheet):
-    """In mode Plan too: the frame on the canvas is what is exported."""
     session, view = gang_sheet
     row = shown(session, view)
     assert row["name"] == "eight-pairs, 1 gang of 3 pods, all in one leaf switch"
@@ -208,7 +199,6 @@ def test_the_sheet_of_a_drawn_gang_has_its_files(gang_sheet):
 
 
 def test_the_scheduler_is_chosen_by_its_name(gang_sheet):
-    """Its files and what it does with the gang are shown instead."""
     session, view = gang_sheet
     row = shown(session, view, type="choose-gang-export", scheduler="kube-scheduler")
     assert "podgroup.yaml" in {file["name"] for file in row["files"]}
@@ -223,7 +213,6 @@ def test_a_choice_of_kueue_where_the_claims_do_not_fit_is_a_warning(gang_sheet):
 
 
 def test_what_the_scheduler_cannot_express_is_listed(gang_sheet):
-    """A PodGroup has no preferred level."""
     session, view = gang_sheet
     preferred = {"size": 3, "level": "spine", "preferLevel": "leaf switch", "hierarchy": "h100-pod"}
     say(view, type="set-gang", name=POD, gang=preferred)
@@ -232,21 +221,18 @@ def test_what_the_scheduler_cannot_express_is_listed(gang_sheet):
 
 
 def test_the_planned_domain_is_shown_with_the_pin(gang_sheet):
-    """A person sees what the pin holds the pods to."""
     session, view = gang_sheet
     gang = shown(session, view, type="choose-export", pin=True)["gang"]
     assert (gang["pin"], gang["domain"]) == (True, "spine-1/leaf-2")
 
 
 def test_an_empty_queue_is_an_error_beside_the_button(gang_sheet):
-    """Kueue does not manage a Job without a queue."""
     session, view = gang_sheet
     row = shown(session, view, type="choose-gang-export", queue="")
     assert (row["worse"], row["findings"][0]["rule"]) == ("Correct the error above.", "kueue-queue-missing")
 
 
 def test_the_queues_of_kueue_are_offered_to_kueue_alone(gang_sheet):
-    """KAI has queues of its own."""
     session, view = gang_sheet
     found = [
         shown(session, view, type="choose-gang-export", scheduler=name)["gang"].get("queues")
@@ -256,7 +242,6 @@ def test_the_queues_of_kueue_are_offered_to_kueue_alone(gang_sheet):
 
 
 def test_ordinary_pods_are_named_because_they_are_not_in_the_files(gang_sheet):
-    """They are part of the plan that decides the domain."""
     session, view = gang_sheet
     session.fleet.add(read_sketch(f"{SAMPLE}/{POD}"), 1, "web")
     words = "web is planned with the gang and not in these files. Open it in Plan to export it."

@@ -1,4 +1,4 @@
-"""The Fleet mode in the kernel: what the browser is told, and what its messages do."""
+"""The Fleet mode in the kernel: what the browser is told, what its messages do, and nodes to add."""
 
 import pytest
 from ipywidgets import Widget
@@ -29,7 +29,6 @@ def send(session, view, **message) -> None:
 
 
 def test_nothing_is_reported_before_the_mode_is_shown():
-    """Plan mode does not plan a fleet."""
     session = Session("sample:eks-p4d")
     view = PlanView(session)
     session.plan()
@@ -39,7 +38,6 @@ def test_nothing_is_reported_before_the_mode_is_shown():
 
 
 def test_the_verdict_has_its_proof_and_its_numbers(fleet):
-    """One pod of four that fit: placed, three more, and what is stranded of the kinds that are asked for."""
     _, view = fleet
     assert view.fleet_answer["asked"] == "You ask for 1 × gpu-nic-pairs (2 gpu + 2 nic)."
     assert view.fleet_answer["verdict"].startswith("Fits on 3 of 4 nodes")
@@ -63,7 +61,6 @@ def test_measured_bandwidths_change_the_answer_to_a_fleet(fleet):
 
 
 def test_the_bars_add_up_to_the_devices(fleet):
-    """Each GPU of the cluster is in one part of one bar."""
     _, view = fleet
     assert (view.fleet_kind, view.fleet_by) == ("gpu", "nodes")
     assert sum(sum(row[4:9]) for row in view.fleet_bars["rows"]) == 32
@@ -71,7 +68,6 @@ def test_the_bars_add_up_to_the_devices(fleet):
 
 
 def test_bars_are_grouped_by_hardware_type_and_state(fleet):
-    """The groups have the same sums, and choosing one shows its nodes."""
     _, view = fleet
     view.fleet_by = "types"
     rows = view.fleet_bars["rows"]
@@ -94,7 +90,6 @@ def test_nodes_are_filtered_by_label_driver_and_hardware_type(fleet):
 
 
 def test_a_stepper_plans_again(fleet):
-    """Six are wanted, four have a place, which is proven."""
     session, view = fleet
     send(session, view, type="set-replicas", name=POD, replicas=6)
     assert view.fleet_answer["state"] == "misfit"
@@ -104,7 +99,6 @@ def test_a_stepper_plans_again(fleet):
 
 
 def test_a_node_card_has_its_pods_and_their_picture(fleet):
-    """The devices of the pod carry the letter of its workload."""
     session, view = fleet
     node = session.fleet.answer.plan.nodes[0]
     view.fleet_chosen = node
@@ -127,7 +121,6 @@ def test_a_node_card_says_why_devices_are_stranded(fleet):
 
 
 def test_layers_are_chips_and_the_answer_before_stays(fleet):
-    """Draining a node shows before and after; removing the chip gives the snapshot back."""
     session, view = fleet
     node = session.fleet.answer.plan.nodes[0]
     send(session, view, type="add-layer", change="drain", subject=node)
@@ -140,7 +133,6 @@ def test_layers_are_chips_and_the_answer_before_stays(fleet):
 
 
 def test_a_pod_that_is_moved_is_pinned(fleet):
-    """Its row says so, and the pin can be removed."""
     session, view = fleet
     here = session.fleet.answer.plan.nodes[0]
     there = next(node for node in session.cluster.node_names if node != here)
@@ -151,7 +143,6 @@ def test_a_pod_that_is_moved_is_pinned(fleet):
 
 
 def test_scenarios_are_kept_restored_and_removed(fleet):
-    """A kept answer stays beside the present one."""
     session, view = fleet
     send(session, view, type="keep-scenario", name="first")
     send(session, view, type="set-replicas", name=POD, replicas=3)
@@ -160,3 +151,118 @@ def test_scenarios_are_kept_restored_and_removed(fleet):
     assert view.fleet_workloads[0]["wanted"] == 1
     send(session, view, type="remove-kept", name="first")
     assert len(view.fleet_scenarios["rows"]) == 1
+
+
+EIGHT = "eight-pairs"
+
+
+def gang(size: int) -> dict:
+    """Return the message of the browser that keeps some pods below one leaf switch."""
+    kept = {"size": size, "level": "leaf switch", "hierarchy": "h100-pod"}
+    return {"type": "set-gang", "name": EIGHT, "gang": kept}
+
+
+@pytest.fixture
+def lacking():
+    """Give a session in Fleet mode whose gang of four pods fits in no leaf switch, and the view that shows it."""
+    session = Session("sample:h100-pod")
+    view = PlanView(session)
+    session.show_mode("fleet")
+    session.fleet.plan()
+    send_and_add(session, view, **gang(4))
+    yield session, view
+    session.close()
+    Widget.close_all()
+
+
+def send_and_add(session, view, **message) -> dict:
+    """Send a message of the browser, wait for the answers, and return what is shown of nodes to add."""
+    say(view, **message)
+    assert session.adding.wait(60)
+    fleet_answered(session)
+    return view.fleet_adding
+
+
+def test_nodes_are_offered_if_pods_have_no_place(lacking):
+    """The offer has a copy of each kind of node, and the innermost level of the gang's hierarchy."""
+    _, view = lacking
+    row = view.fleet_adding
+    assert (row["needed"], row.get("found"), row["word"]) == (True, None, "leaf switch")
+    assert [one["places"] for one in row["types"]] == ["any"] * len(row["types"])
+
+
+def test_nothing_is_offered_if_all_pods_have_a_place(lacking):
+    session, view = lacking
+    assert not send_and_add(session, view, **gang(2)).get("needed")
+
+
+def test_the_cheapest_nodes_are_shown_with_their_proof(lacking):
+    """Three of four pods fit in one leaf switch, so one more node suffices, and nothing is cheaper."""
+    session, view = lacking
+    row = send_and_add(session, view, type="find-nodes")
+    assert row["found"] == "nodes"
+    assert row["verdict"].endswith("so that the gang fits. Nothing cheaper exists, proven.")
+    assert [(new, count, cost) for _, _, new, count, cost in row["rows"]] == [(False, "1", "1")]
+    assert "kind: ProvisioningRequest" in row["request"]
+
+
+def test_the_nodes_that_were_found_become_a_change_with_which_all_fits(lacking):
+    session, view = lacking
+    send_and_add(session, view, type="find-nodes")
+    row = send_and_add(session, view, type="add-found-nodes")
+    (layer,) = session.fleet.layers
+    assert layer.beside in ("h100-05", "h100-06", "h100-07", "h100-08", "h100-13", "h100-14", "h100-15", "h100-16")
+    assert not row.get("needed")
+    assert "4 pods on 4 nodes" in view.fleet_answer["verdict"]
+    session.undo()
+    assert session.fleet.layers == ()
+
+
+def test_a_new_leaf_switch_is_made_if_no_other_has_places(lacking):
+    session, view = lacking
+    node = view.fleet_adding["types"][0]["node"]
+    send_and_add(session, view, type="set-node-type", node=node, cost="2.5", places="0")
+    send_and_add(
+        session,
+        view,
+        type="set-new-domains",
+        hierarchy="h100-pod",
+        level="leaf switch",
+        domains=1,
+        nodes=4,
+    )
+    row = send_and_add(session, view, type="find-nodes")
+    assert [(new, count, cost) for _, _, new, count, cost in row["rows"]] == [(True, "4", "10")]
+    assert not send_and_add(session, view, type="add-found-nodes").get("needed")
+    assert session.fleet.layers[0].level == "leaf switch"
+
+
+def test_the_answer_says_if_no_number_of_nodes_helps(lacking):
+    session, view = lacking
+    for one in view.fleet_adding["types"]:
+        send_and_add(session, view, type="set-node-type", node=one["node"], cost="1", places="0")
+    row = send_and_add(session, view, type="find-nodes")
+    assert row["found"] == "none"
+    assert row["verdict"].startswith("No number of these nodes helps, proven.")
+
+
+def test_an_answer_for_other_workloads_is_marked_and_cannot_be_added(lacking):
+    session, view = lacking
+    send_and_add(session, view, type="find-nodes")
+    assert send_and_add(session, view, **gang(5)).get("stale")
+    send_and_add(session, view, type="add-found-nodes")
+    assert session.fleet.layers == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"type": "set-node-type", "node": "h100-99"}, "h100-99"),
+        ({"type": "set-node-type", "node": "h100-01", "cost": "dear"}, "enter a number above 0"),
+        ({"type": "set-node-type", "node": "h100-01", "places": "some"}, "enter any, a number, or numbers by domain"),
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_refused(lacking, message, words):
+    session, view = lacking
+    send_and_add(session, view, **message)
+    assert words in view.problem

@@ -1,11 +1,13 @@
-"""Gangs in the Fleet mode, in the kernel: messages that make and change them, and what the browser is told."""
+"""Gangs in the Fleet mode, in the kernel: messages that make them, what the browser is told, and same rails."""
 
 import pytest
 from ipywidgets import Widget
+from msgspec.structs import replace
 from widget_messages import fleet_answered, say
 
-from dra_lab import PlanView, Session, read_sketch
-from dra_lab.model.sketch import GangDrawing
+from dra_lab import ClaimCanvas, PlanView, Session, load_cluster, read_sketch
+from dra_lab.model.device import DeviceAttribute
+from dra_lab.model.sketch import ClaimSketch, GangDrawing
 
 POD = "eight-pairs"
 
@@ -50,7 +52,6 @@ def test_a_workload_becomes_a_gang_of_all_its_pods_below_one_leaf_switch(fleet):
 
 
 def test_a_gang_that_is_given_up_is_as_many_pods_again(fleet):
-    """Two gangs of three are six pods."""
     session, view = fleet
     gang(session, view, 3)
     send(session, view, type="set-replicas", name=POD, replicas=2)
@@ -58,38 +59,10 @@ def test_a_gang_that_is_given_up_is_as_many_pods_again(fleet):
     assert (session.fleet.workload(POD).gang, session.fleet.workload(POD).replicas) == (None, 6)
 
 
-def test_each_change_of_a_gang_is_one_undo_step(fleet):
-    """After a change of its size, one undo brings the size before back, and a second one ordinary pods."""
-    session, view = fleet
-    gang(session, view, 2)
-    gang(session, view, 3)
-    session.undo()
-    assert session.fleet.workload(POD).gang.size == 2
-    session.undo()
-    assert session.fleet.workload(POD).gang is None
-
-
 def test_a_minimum_that_is_the_whole_gang_is_none(fleet):
-    """A gang that needs all its pods has no minimum of its own."""
     session, view = fleet
     gang(session, view, 3, min=3)
     assert session.fleet.workload(POD).gang.min is None
-
-
-def test_the_verdict_names_the_domain_and_what_more_fits(fleet):
-    """Three pods fit below leaf-2, and one more such gang below leaf-4."""
-    session, view = fleet
-    gang(session, view, 3)
-    assert view.fleet_answer["verdict"] == "The gang fits in spine-1/leaf-2: 3 pods on 3 nodes."
-    assert view.fleet_answer["proof"] == "Every goal is proven optimal."
-
-
-def test_the_verdict_of_a_gang_that_does_not_fit_names_the_nearest_domain(fleet):
-    """No leaf switch holds four pods; the largest holds three."""
-    session, view = fleet
-    gang(session, view, 4)
-    assert view.fleet_answer["state"] == "misfit"
-    assert view.fleet_answer["verdict"] == "No leaf switch has all 4 pods of the gang, proven. spine-1/leaf-2 has 3."
 
 
 def test_the_price_of_a_level_counts_the_gangs_that_fit_in_all(fleet):
@@ -124,7 +97,6 @@ def test_the_pods_of_a_domain_add_up_to_what_it_holds_idle(fleet):
 
 
 def test_a_domain_that_refuses_says_what_would_make_it_hold_the_gang(fleet):
-    """One of the two nodes in use below leaf-1 is enough."""
     session, view = fleet
     gang(session, view, 3)
     view.fleet_domain = domains(view)["leaf-1"]["id"]
@@ -135,7 +107,6 @@ def test_a_domain_that_refuses_says_what_would_make_it_hold_the_gang(fleet):
 
 
 def test_a_domain_that_is_too_small_says_so(fleet):
-    """Four nodes hold four pods at most, also if nothing is in use."""
     session, view = fleet
     gang(session, view, 5)
     view.fleet_domain = domains(view)["leaf-1"]["id"]
@@ -153,7 +124,6 @@ def test_the_quota_of_the_queue_stops_a_gang(fleet):
 
 
 def test_without_a_queue_the_row_names_those_of_the_cluster(fleet):
-    """The cluster has several queues: nothing is known of the quota until one is chosen."""
     session, view = fleet
     row = gang(session, view, 3)
     assert row["stops"][0]["says"] == "not known"
@@ -161,7 +131,6 @@ def test_without_a_queue_the_row_names_those_of_the_cluster(fleet):
 
 
 def test_ordinary_pods_are_planned_beside_a_gang(fleet):
-    """A second workload of one pod is placed as well, and both are counted."""
     session, view = fleet
     gang(session, view, 3)
     session.fleet.add(session.sketch, 1, "single")
@@ -182,7 +151,6 @@ def test_pinned_pods_beside_a_gang_are_refused(fleet):
 
 
 def test_a_kept_gang_is_compared_and_restored(fleet):
-    """A kept gang is a column of Compare, and restoring it brings its size back."""
     session, view = fleet
     gang(session, view, 3)
     session.comparing.keep_fleet("three")
@@ -193,14 +161,6 @@ def test_a_kept_gang_is_compared_and_restored(fleet):
     session.comparing.restore("three")
     assert [cell["text"] for cell in placed["cells"]] == ["3 of 3", "2 of 2"]
     assert session.fleet.workload(POD).gang.size == 3
-
-
-def test_an_unknown_level_is_refused_with_the_levels(fleet):
-    """The answer names the levels that the cluster has, and the plan before it is not shown as the answer."""
-    session, view = fleet
-    gang(session, view, 3, level="rack", hierarchy="")
-    assert view.fleet_answer["state"] == "error"
-    assert "leaf switch" in view.fleet_answer["proof"]
 
 
 def test_levels_of_several_hierarchies_have_a_price():
@@ -218,14 +178,151 @@ def test_levels_of_several_hierarchies_have_a_price():
     assert "No NVLink partition has all 14 pods of the gang, proven." in view.fleet_answer["verdict"]
 
 
-def test_the_plan_file_keeps_the_gang(tmp_path):
-    """A session that opens the file has the gang with its level."""
-    file = tmp_path / "plan.yaml"
-    session = Session("sample:h100-pod", sketch=read_sketch("sample:h100-pod/eight-pairs"), file=file)
-    drawn = GangDrawing(size=3, min=2, level="leaf switch", hierarchy="h100-pod", queue="team-a", same=("rail",))
-    session.fleet.set_gang(POD, drawn)
+PAIRS = "tests/golden/inputs/two-pairs.dralab.yaml"
+LEAF = {"level": "leaf switch", "hierarchy": "h100-pod"}
+
+
+@pytest.fixture
+def rails():
+    """Give a session on 16 nodes with identical NICs, its canvas, and the view that shows it."""
+    session = Session("sample:h100-pod", sketch=read_sketch(PAIRS))
+    yield session, ClaimCanvas(session), PlanView(session)
     session.close()
-    other = Session("sample:h100-pod", file=file)
-    kept = other.fleet.workload(POD).gang
-    other.close()
-    assert kept == drawn
+    Widget.close_all()
+
+
+def planned(session, canvas, **gang: object):
+    """Draw a gang of the present drawing, and return its plan."""
+    say(canvas, type="set-gang", gang={"size": 3, **LEAF, "same": ["rail"], **gang})
+    session.show_mode("fleet")
+    fleet_answered(session)
+    return session.fleet.answer.plan
+
+
+def test_the_link_between_pods_is_drawn_changed_and_undone(rails):
+    session, canvas, _ = rails
+    say(canvas, type="set-gang", gang={"size": 3, **LEAF, "same": ["rail"]})
+    assert canvas.gang["link"] == "same rails in all pods"
+    bound = {row["name"]: row["requests"] for row in canvas.gang["sames"]}
+    assert (bound["rail"], bound["resource.kubernetes.io/pciBusID"]) == (["nic"], ["gpu"])
+    say(canvas, type="set-gang", gang={"size": 3, **LEAF, "same": ["dra.net/ifName"]})
+    assert canvas.gang["link"] == "same ifName in all pods"
+    say(canvas, type="set-gang", gang={"size": 3, **LEAF})
+    assert "link" not in canvas.gang
+    session.undo()
+    session.undo()
+    assert canvas.gang["same"] == ["rail"]
+
+
+def test_attributes_that_make_no_sense_say_why(rails):
+    _, canvas, _ = rails
+    say(canvas, type="make-gang")
+    reasons = {row["name"]: row.get("reason", "") for row in canvas.gang["sames"]}
+    assert reasons["dra.net/mac"] == "each device has a value of its own"
+    assert reasons["gpu.nvidia.com/productName"] == "one value for all"
+    assert reasons["dra.net/ifName"] == ""
+
+
+def test_what_is_no_name_of_an_attribute_is_refused(rails):
+    session, canvas, _ = rails
+    say(canvas, type="set-gang", gang={"size": 3, **LEAF, "same": ["rails"]})
+    assert "same[0] of the gang 'two-pairs' is 'rails'" in canvas.problem
+    assert session.fleet.drawn_gang is None
+
+
+def test_the_answer_marks_the_rails_and_does_not_exclude_gangs_on_other_rails(rails):
+    """After a plan with rails, the count of further gangs is a least number."""
+    session, canvas, view = rails
+    (same,) = planned(session, canvas).same
+    values = f"rails {same.values[0]} and {same.values[1]}"
+    assert view.fleet_answer["verdict"] == f"The gang fits in spine-1/leaf-2: 3 pods on 3 nodes, on {values}."
+    assert view.fleet_answer["proof"].startswith("The rails are inferred from dra.net/pciAddress")
+    assert canvas.gang["values"] == values
+    (table,) = view.fleet_rails
+    assert [row["value"] for row in table["rows"] if row.get("chosen")] == list(same.values)
+    assert [sum(box[1] for box in row["boxes"]) for row in table["rows"]] == [3, 3, 0, 0, 0, 0, 0, 0]
+    assert view.fleet_workloads[0]["more"] == "≥ 1"
+    tile = next(tile for tile in view.fleet_answer["tiles"] if tile["title"] == "More gangs")
+    assert (tile["value"], tile["caption"]) == ("1 more", "gangs fit on these rails")
+
+
+def test_the_sheet_writes_the_rails_as_a_selector(rails):
+    session, canvas, _ = rails
+    (same,) = planned(session, canvas).same
+    session.exporting.open()
+    session.exporting.wait()
+    selector = f'pciAddress in ["{same.values[0]}", "{same.values[1]}"]'
+    assert any(selector in text for text in session.exporting.chosen.texts.values())
+    session.comparing.keep_fleet("rails")
+    assert selector in session.comparing.kept("rails").yaml
+
+
+def test_replicas_on_other_rails_are_one_workload_on_screen(rails):
+    """13 nodes have a free NIC on a rail, so each gang of 13 pods has a rail of its own; they are not one file."""
+    session, canvas, view = rails
+    nic = session.sketch.request("nic")
+    session.edit(ClaimSketch(name="one", requests=(replace(nic, exactly=replace(nic.exactly, count=1)),)))
+    say(canvas, type="set-gang", gang={"size": 12, "same": ["rail"]})
+    session.show_mode("fleet")
+    say(view, type="set-replicas", name="one", replicas=2)
+    fleet_answered(session)
+    assert [(one.name, one.replicas) for one in session.fleet.answer.plan.workloads] == [("one", 1), ("one-2", 1)]
+    assert view.fleet_workloads[0]["placed"] == 2
+    assert view.fleet_domains["gangs"] == ["one", "one-2"]
+    assert canvas.gang["values"].count("rail ") == 2
+    session.exporting.open()
+    assert "the gangs of one do not all use the same rails" in session.exporting.problem
+
+
+def test_nodes_to_add_are_refused_with_what_to_do(rails):
+    """That question does not know rails, and an answer without them would be wrong."""
+    session, canvas, view = rails
+    planned(session, canvas, size=6)
+    assert view.fleet_answer["state"] == "misfit"
+    session.adding.find()
+    session.adding.wait(30)
+    assert "remove Same in all pods" in str(session.adding.refusal)
+
+
+def test_published_rails_are_offered_by_their_name():
+    """The menu has the attribute first and infers nothing; a file may still say rail."""
+    plain = load_cluster("sample:h100-pod")
+    rails = {f"0000:{at}:00.0": number for number, at in enumerate(("18", "40", "4f", "5e", "9a", "c0", "ce", "dc"))}
+
+    def with_rail(device):
+        address = device.attributes["dra.net/pciAddress"].string
+        return replace(device, attributes={**device.attributes, "dra.net/rail": DeviceAttribute(int_=rails[address])})
+
+    slices = tuple(
+        replace(one, spec=replace(one.spec, devices=tuple(map(with_rail, one.spec.devices))))
+        if one.spec.driver == "dra.net"
+        else one
+        for one in plain.slices
+    )
+    session = Session(plain.with_objects(slices=slices), sketch=read_sketch(PAIRS))
+    canvas, view = ClaimCanvas(session), PlanView(session)
+    say(canvas, type="make-gang")
+    assert canvas.gang["sames"][0] == {"name": "dra.net/rail", "label": "dra.net/rail", "requests": ["nic"]}
+    (same,) = planned(session, canvas).same
+    assert (same.attribute, same.inferred) == ("dra.net/rail", False)
+    assert canvas.gang["sames"][0] == {"name": "rail", "label": "rail", "requests": ["nic"]}
+    assert view.fleet_answer["verdict"].endswith(f"on rails {same.values[0]} and {same.values[1]}.")
+    session.close()
+    Widget.close_all()
+
+
+def test_values_that_are_no_rails_are_called_values(rails):
+    session, canvas, view = rails
+    (same,) = planned(session, canvas, same=["dra.net/numaNode"]).same
+    assert view.fleet_answer["asked"].endswith("with the same values of numaNode (2 gpu + 2 nic).")
+    assert view.fleet_answer["verdict"].endswith(f"with the value {same.values[0]}.")
+    assert view.fleet_domains["title"].endswith("with these values of numaNode")
+
+
+def test_the_link_forgets_the_values_of_another_question(rails):
+    session, canvas, _ = rails
+    planned(session, canvas, same=["dra.net/numaNode"])
+    assert canvas.gang["values"]
+    session.show_mode("plan")
+    say(canvas, type="set-gang", gang={"size": 3, **LEAF, "same": ["rail"]})
+    assert "values" not in canvas.gang

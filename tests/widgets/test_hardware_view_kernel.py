@@ -1,4 +1,4 @@
-"""HardwareView and Lab without a browser: what a session makes of them, what messages do."""
+"""HardwareView without a browser: the picture, the strip of nodes, and the Trace mode."""
 
 from __future__ import annotations
 
@@ -6,19 +6,14 @@ import json
 from contextlib import closing
 
 import pytest
-from ipywidgets import Widget
 from msgspec.structs import replace
-from widget_messages import answered, say
+from widget_messages import answered, say, until
 
-from dra_lab import ClusterBar, HardwareView, Lab, PlanView, Session, frame, load_cluster, read_sketch
-from dra_lab.model.plan import PlanStatus
+from dra_lab import HardwareView, Session, frame, load_cluster, read_sketch
 from dra_lab.topology.locality import device_names
-
-# ---------------------------------------------------------------- HardwareView
 
 
 def test_the_picture_is_of_the_plans_node(session):
-    """Without a wish the plan's node is drawn, with the chosen devices on it."""
     view = HardwareView(session)
     assert view.node == session.answer.node
     assert view.svg.count('data-request="gpu"') == 2
@@ -26,7 +21,6 @@ def test_the_picture_is_of_the_plans_node(session):
 
 
 def test_a_click_looks_at_a_node_until_the_next_answer(session):
-    """Looking changes neither drawing nor answer; the next answer shows itself again."""
     view = HardwareView(session)
     other = session.cluster.node_names[-1]
     number = session.number
@@ -51,7 +45,6 @@ def test_a_device_that_is_found_on_a_folded_root_is_drawn_and_marked():
 
 
 def test_the_picture_of_a_refusal_is_of_the_node_that_it_names(session):
-    """Where nothing fits, the node of the first reason is drawn, so that words and picture speak of the same."""
     view = HardwareView(session)
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
     answered(session)
@@ -59,7 +52,6 @@ def test_the_picture_of_a_refusal_is_of_the_node_that_it_names(session):
 
 
 def test_a_pin_plans_on_that_node(session):
-    """`pin` holds the plan to a node, "" lets it go; an unknown node is a problem."""
     view = HardwareView(session)
     node = session.answer.node
     say(view, type="pin", node=session.cluster.node_names[2])
@@ -93,7 +85,6 @@ def test_the_kind_of_an_unknown_driver_is_set_and_its_profile_can_be_kept(tmp_pa
 
 
 def test_what_is_shown_redraws_the_picture(session):
-    """The comparison with kube-scheduler is another picture."""
     view = HardwareView(session)
     before = view.svg
     view.show = "plain"
@@ -113,7 +104,6 @@ def test_both_shows_what_differs_where_the_manifest_gives_the_best(session):
 
 
 def test_a_cluster_without_slices_is_an_empty_state_with_one_way_out(session):
-    """No ResourceSlices: a sentence and an action, which loads the sample."""
     from dra_lab.model.cluster import Cluster
     from dra_lab.model.nodes import Node, ObjectMeta
 
@@ -128,7 +118,6 @@ def test_a_cluster_without_slices_is_an_empty_state_with_one_way_out(session):
 
 
 def test_the_picture_is_laid_out_for_the_width_that_the_browser_has(session):
-    """The text keeps its size; the boxes are arranged for the width."""
     view = HardwareView(session)
     view.width = 480
     assert ' width="480"' in view.svg
@@ -136,15 +125,7 @@ def test_the_picture_is_laid_out_for_the_width_that_the_browser_has(session):
     assert ' width="820"' in view.svg
 
 
-def test_views_share_one_highlight(session):
-    """What is lit in one view is lit in the others, through the session."""
-    plan_view, hardware = PlanView(session), HardwareView(session)
-    hardware.highlight = "gpu"
-    assert plan_view.highlight == session.highlight == "gpu"
-
-
 def test_the_strip_has_the_plans_node_first_and_those_that_do_not_fit_last(session):
-    """Each with what tells it apart, and its state in a word; a tooltip has the whole sentence."""
     strip = HardwareView(session).fleet
     assert strip["items"][0]["id"] == strip["best"]
     assert [(item["label"], item["fit"], item.get("word", "")) for item in strip["items"]] == [
@@ -157,7 +138,6 @@ def test_the_strip_has_the_plans_node_first_and_those_that_do_not_fit_last(sessi
 
 
 def test_the_nearest_node_of_a_misfit_comes_first_with_its_pairs(session):
-    """How far the claim gets is known of this node; the others say that it does not fit."""
     view = HardwareView(session)
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
     answered(session)
@@ -175,54 +155,121 @@ def test_many_nodes_are_classes_with_a_heat_map_of_their_racks(session):
     assert all(cell["id"] in session.cluster.node_by_name for cell in strip["heat"]["cells"])
 
 
-# ---------------------------------------------------------------- Lab
+EKS = "sample:eks-p4d"
+FULL = "ip-192-168-158-9.ec2.internal"
 
 
 @pytest.fixture
-def lab():
-    made = Lab(file=None)
-    yield made
-    made.close()
-    Widget.close_all()
+def view():
+    """A view in Trace mode on the shipped example."""
+    session = Session(EKS)
+    session.wait()
+    shown = HardwareView(session)
+    session.show_mode("trace")
+    traced(shown)
+    yield shown
+    shown.close()
+    session.close()
 
 
-def test_lab_ties_four_views_to_one_session(lab):
-    """The parts show the same session; methods hand over to it."""
-    assert lab.plan().fits
-    assert lab.bar.source == lab.cluster.name == "sample:eks-p4d"
-    lab.sketch = read_sketch("sample:eks-p4d/five-pairs")
-    assert lab.plan().status is PlanStatus.INFEASIBLE
-    assert lab.undo()
-    assert lab.redo()
-    assert repr(lab).startswith("Lab('sample:eks-p4d')")
+def traced(view) -> None:
+    """Wait until the search is there and the step that was asked for is shown."""
+    until(view, lambda: view.trace.get("total") and view.trace_now.get("step") == view.trace_step)
 
 
-def test_lab_writes_pictures_manifests_and_tables(lab, tmp_path):
-    """What leaves the planner by mouse leaves it by method as well."""
-    lab.plan()
-    assert lab.draw(tmp_path / "plan.html").read_text().startswith("<!")
-    names = ["resourceclaimtemplate.yaml", "pod.yaml", "kustomization.yaml", "plan.json"]
-    assert [path.name for path in lab.export(tmp_path / "out", pin=True)] == names
-    assert len(frame(lab.cluster)) == 60
+def device_of(view, name: str) -> str:
+    """Return the id of a device of the shown node."""
+    return f"gpu.nvidia.com/{view.node}/{name}"
 
 
-def test_the_first_screen_is_small(session):
-    """Opening the planner on the example sends the browser less than 200 kB beside the code."""
-    views = (ClusterBar(session), PlanView(session), HardwareView(session))
-    size = sum(
-        len(json.dumps({key: value for key, value in view.get_state().items() if not key.startswith("_")}, default=str))
-        for view in views
-    )
-    assert size < 200_000
+def go(view, step: int) -> None:
+    """Choose a step and wait until it is shown."""
+    view.trace_step = step
+    traced(view)
 
 
-def test_a_planner_whose_file_is_opened_again_ends_and_says_so(tmp_path):
-    """Two planners of one file would write over each other; the first does not leave a blank place."""
-    file = tmp_path / "twice.dralab.yaml"
-    first, second = Lab(file=file), Lab(file=file)
-    (error,) = first.children
-    assert "another cell opened twice.dralab.yaml again" in error.value
-    assert (first.bar.comm, second.bar.comm is None) == (None, False)
-    for lab in (first, second):
-        lab.close()
-    assert (error.comm, first.comm) == (None, None)
+def test_the_mode_shows_the_first_step(view):
+    assert (view.trace["total"], view.trace_now["step"]) == (87, 1)
+    assert view.trace_now["held"] == ["A gpu: none yet, 2 needed", "B nic: none yet, 2 needed"]
+
+
+def test_nothing_is_traced_in_another_mode():
+    session = Session(EKS)
+    session.wait()
+    view = HardwareView(session)
+    assert view.trace == {}
+    view.close()
+    session.close()
+
+
+def test_a_step_shows_its_device_and_what_is_held(view):
+    go(view, 11)
+    assert view.trace_now["device"] == device_of(view, "gpu-3")
+    marked = view.trace_svg.partition(f'data-id="{device_of(view, "gpu-3")}"')[2].partition(">")[0]
+    assert 'data-request="gpu"' in marked
+    assert [row["last"] for row in view.trace_now["rows"]] == [1, 2, 3, 7, 10, 11]
+
+
+def test_what_the_planner_knows_is_said_of_the_latest_device(view):
+    """gpu-3 has no free NIC on its PCIe root, which the search finds out only when it tries the NICs."""
+    go(view, 11)
+    assert view.trace_now["unseen"] == [
+        "gpu-3 is on PCIe root pci0000:20. rdmap32s27 for nic is in use there, so it has no partner."
+    ]
+
+
+def test_an_attempt_that_was_given_back_is_folded_and_opens(view):
+    """The row has all steps of the attempt, and the rows inside it reach from its first to its last step."""
+    go(view, 40)
+    row = next(row for row in view.trace_now["rows"] if row.get("opens"))
+    say(view, type="open-trace-row", first=row["first"], last=row["last"])
+    until(view, lambda: row["key"] in view.trace_inside)
+    inside = view.trace_inside[row["key"]]
+    assert (inside[0]["first"], inside[-1]["last"]) == (row["first"], row["last"])
+
+
+def test_the_next_device_passes_over_rejected_ones(view):
+    say(view, type="next-allocation")
+    until(view, lambda: view.trace_step == 11)
+
+
+def test_the_search_without_links_is_another_one(view):
+    view.trace_links = False
+    until(view, lambda: view.trace.get("total") == 20)
+
+
+def test_another_node_is_traced(view):
+    say(view, type="node", name=FULL)
+    until(view, lambda: "finds no allocation" in view.trace.get("end", ""))
+
+
+@pytest.mark.parametrize(
+    ("picked", "score", "words"),
+    [
+        ("gpu-3", 1, "Right: kube-scheduler allocates gpu-3 to A1."),
+        ("gpu-0", 0, "It rejects gpu-0: in use by training/llm-7b-0-devices-wslqm."),
+        ("gpu-7", 0, "It takes the first device that passes all tests, and gpu-7 comes later."),
+    ],
+)
+def test_a_prediction_is_compared_and_counted(view, picked, score, words):
+    view.trace_predict = True
+    say(view, type="predict", device=device_of(view, picked))
+    until(view, lambda: view.trace_prediction.get("verdict") and view.trace_step == 11)
+    found = view.trace_prediction
+    assert (view.trace_step, found.get("score", 0), found["asked"]) == (11, score, 1)
+    assert found["verdict"].endswith(words)
+    assert found["question"] == "Which device does kube-scheduler allocate next to A1?"
+
+
+def test_a_step_of_a_long_search_is_a_small_message():
+    session = Session(EKS, sketch=read_sketch(f"{EKS}/five-pairs"))
+    session.wait()
+    view = HardwareView(session)
+    say(view, type="node", name="ip-192-168-140-52.ec2.internal")
+    session.show_mode("trace")
+    traced(view)
+    go(view, 40_000)
+    assert view.trace_now["step"] == 40_000
+    assert len(json.dumps(view.trace_now)) + len(view.trace_svg) < 100_000
+    view.close()
+    session.close()

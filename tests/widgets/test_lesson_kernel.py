@@ -33,7 +33,6 @@ def draw(lesson: Lesson, sketch: ClaimSketch) -> None:
 
 
 def test_a_lesson_that_is_opened_again_ends_the_first_one(tmp_path):
-    """Two of them would write one drawing: the first says that it has ended, and its worker stops."""
     first = Lesson("03-first-fit", folder=tmp_path)
     second = Lesson("03-first-fit", folder=tmp_path)
     assert [child.value for child in first.children] == ["This lesson has ended because another cell opened it again."]
@@ -41,7 +40,6 @@ def test_a_lesson_that_is_opened_again_ends_the_first_one(tmp_path):
 
 
 def test_progress_that_is_not_saved_is_a_problem_of_the_view(tmp_path):
-    """The view says it after the student's action, and goes on."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     lesson = Lesson("03-first-fit", folder=tmp_path / "file")
     say(view_of(lesson), type="show-hint")
@@ -65,7 +63,6 @@ def test_a_drawing_that_cannot_be_read_is_kept_under_another_name(content: bytes
 
 
 def test_a_step_that_is_not_open_is_a_problem_of_the_view(tmp_path):
-    """A message that the browser should not send changes nothing, and says why."""
     lesson = Lesson("03-first-fit", folder=tmp_path)
     say(view_of(lesson), type="go-to-step", step=4)
     assert "opens when task 1 is done" in view_of(lesson).problem
@@ -74,7 +71,6 @@ def test_a_step_that_is_not_open_is_a_problem_of_the_view(tmp_path):
 
 
 def test_the_progress_of_a_lesson_is_in_the_list(tmp_path):
-    """A lesson with a hint is started."""
     lesson = Lesson("03-first-fit", folder=tmp_path)
     say(view_of(lesson), type="show-hint")
     listed = Lesson(folder=tmp_path)
@@ -85,7 +81,6 @@ def test_the_progress_of_a_lesson_is_in_the_list(tmp_path):
 
 
 def test_what_a_notebook_stores_has_title_tasks_and_progress(tmp_path):
-    """Without a kernel, the tasks can be read."""
     lesson = Lesson("03-first-fit", folder=tmp_path)
     html = lesson._repr_mimebundle_()["text/html"]
     assert "Lesson 3 of 15: First fit by hand" in html
@@ -106,7 +101,6 @@ def test_of_one_device_another_choice_replaces_the_first(name: str, kept: int, t
 
 
 def test_after_the_last_step_comes_the_next_lesson(tmp_path):
-    """Where the student can go to the list, the main button of a finished lesson opens the next one."""
     lesson = Lesson("03-first-fit", folder=tmp_path, lists=True)
     lesson.run.predict([])
     lesson.run.check(lesson.run.lesson.answers.right)

@@ -1,18 +1,20 @@
-"""PlanView without a browser: the verdict and its tabs, why not, the claim as text."""
+"""PlanView without a browser: the verdict and its tabs, why not, the claim as text, and moves."""
 
 from __future__ import annotations
 
 from threading import Event
 
+import pytest
+from ipywidgets import Widget
 from msgspec.structs import replace
 from widget_messages import answered, say
 
-from dra_lab import HardwareView, PlanView, Session, read_sketch
+from dra_lab import ClusterBar, HardwareView, PlanView, Session, read_sketch
 from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
+from dra_lab.words.verdict import MAKE_ROOM
 
 
 def test_the_answer_strip_has_sentence_figures_and_proof(session):
-    """The example's answer: where it fits, its goals, its proof, and what kube-scheduler takes."""
     view = PlanView(session)
     assert view.answer["state"] == "fits"
     assert view.answer["sentence"] == "Fits on 3 of 4 nodes now. Best on 128-17, proven optimal."
@@ -22,7 +24,6 @@ def test_the_answer_strip_has_sentence_figures_and_proof(session):
 
 
 def test_goals_stand_beside_what_kube_scheduler_reaches(session):
-    """Every goal has a row with its proof and both comparisons."""
     rows = {row["goal"]: row for row in PlanView(session).goals}
     assert list(rows) == ["alternatives", "preferences", "numa", "unpaired", "roots", "damage"]
     assert (rows["numa"]["best"], rows["numa"]["manifest"], rows["numa"]["plain"]) == (1, "1", "2")
@@ -31,7 +32,6 @@ def test_goals_stand_beside_what_kube_scheduler_reaches(session):
 
 
 def test_yaml_lines_carry_the_letter_of_their_request(session):
-    """The lines that were written for a request are marked with its letter."""
     view = PlanView(session)
     lines = view.yaml.splitlines()
     for number, letter in view.yaml_marks.items():
@@ -49,7 +49,6 @@ def test_the_manifest_follows_every_change(session):
 
 
 def test_a_drawing_that_does_not_fit_has_reasons(session):
-    """Reasons name roots and counts, and figures of a fit are gone."""
     view = PlanView(session)
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
     answered(session)
@@ -61,14 +60,12 @@ def test_a_drawing_that_does_not_fit_has_reasons(session):
 
 
 def test_every_device_is_in_the_table_once(session):
-    """Up to a thousand devices the table has all of them, with an id each."""
     devices = PlanView(session).devices
     assert len(devices["rows"]) == len(set(devices["ids"])) == devices["total"] == 60
     assert all(len(row) == len(devices["columns"]) for row in devices["rows"])
 
 
 def test_a_suggestion_can_be_applied_by_its_number():
-    """On oke-gb200 the reasons come with selectors; applying them is one step of the drawing."""
     session = Session("sample:oke-gb200", sketch=read_sketch("sample:oke-gb200/one-pair"))
     session.plan()
     view = PlanView(session)
@@ -94,7 +91,6 @@ def test_a_large_cluster_sends_the_devices_of_one_node(session):
 
 
 def test_a_question_is_cancelled(session):
-    """The answer before stays, marked as old, with the word that the plan was cancelled."""
     view = PlanView(session)
     # the worker waits in the question before, so that it has not begun this one when it is cancelled
     go = Event()
@@ -119,7 +115,6 @@ def test_no_message_of_a_misfit_has_the_name_of_a_link(session):
 
 
 def test_a_half_written_selector_keeps_the_last_answer(session):
-    """The answer and its goals stay, marked as those of the previous drawing; the reasons tell the error."""
     view = PlanView(session)
     before = view.answer["sentence"]
     gpu, *others = session.sketch.requests
@@ -136,7 +131,6 @@ def test_a_half_written_selector_keeps_the_last_answer(session):
 
 
 def test_goals_are_put_in_another_order_and_back(session):
-    """The drawing takes the order from the browser, the plan follows, and an unknown goal is refused."""
     view = PlanView(session)
     say(view, type="order-goals", goals=["roots", "damage"])
     answered(session)
@@ -152,7 +146,6 @@ def test_goals_are_put_in_another_order_and_back(session):
 
 
 def test_reasons_and_regret_reach_the_browser(session):
-    """A misfit brings its counts, conflict and gains; a fit its ranges with their sources."""
     view = PlanView(session)
     assert any("0.45 to 0.64" in line for line in view.regret["lines"])
     assert view.regret["sources"]
@@ -182,7 +175,6 @@ spec:
 
 
 def test_a_typed_text_is_corrected_as_one_undo_step(session):
-    """The button corrects what `check --fix` corrects, lists each change and draws it; undo brings the old drawing."""
     view, before = PlanView(session), session.sketch
     say(view, type="edit-claim", text=ARTICLE, number=1)
     assert "unknown field" in view.claim_answer["message"]
@@ -199,7 +191,6 @@ def test_a_typed_text_is_corrected_as_one_undo_step(session):
 
 
 def test_the_drawings_own_text_is_corrected(session):
-    """A drawing whose class no cluster has offers its correction beside the manifests."""
     view = PlanView(session)
     assert view.claim_fixes == []
     gpu, *others = session.sketch.requests
@@ -220,7 +211,6 @@ FREE = "ip-192-168-140-52.ec2.internal"
 
 
 def test_a_node_that_does_not_serve_is_asked_about_first(session):
-    """The claim fits elsewhere; of the node on which it does not, the first test that fails is first in sight."""
     view = PlanView(session)
     assert view.why_not["title"] == "Why not 158-9?"
     assert [row["bars"][0]["label"] for row in view.why_not["requests"]] == ["free", "free"]
@@ -237,14 +227,12 @@ def test_a_click_on_a_node_asks_about_it(session):
 
 
 def test_a_device_that_a_selector_leaves_out_shows_its_values_as_cel_writes_them(session):
-    """The attribute that the selector reads stands beside it."""
     view = PlanView(session)
     say(view, type="look-at", node=FREE, device=f"dra.net/{FREE}/pci-0000-20-01-0")
     assert view.why_not["deviceLines"][-1].endswith('attributes["dra.net"].rdma == true (rdma is false).')
 
 
 def test_another_drawing_ends_the_question(session):
-    """The new answer shows its own nodes."""
     view, hardware = PlanView(session), HardwareView(session)
     say(hardware, type="node", name=FREE)
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
@@ -253,7 +241,6 @@ def test_another_drawing_ends_the_question(session):
 
 
 def test_copies_are_counted_after_the_answer():
-    """The worker counts them; until then the figure says so."""
     session = Session("sample:eks-p4d", sketch=read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     view = PlanView(session)
     session.count_copies()
@@ -264,7 +251,6 @@ def test_copies_are_counted_after_the_answer():
 
 
 def test_the_simulation_of_the_sheet_is_in_the_card_with_its_pin(session):
-    """Once all nodes that kube-scheduler may choose are simulated, the card says so, and pins with one click."""
     view = PlanView(session)
     session.exporting.simulate()
     session.exporting.wait()
@@ -276,3 +262,91 @@ def test_the_simulation_of_the_sheet_is_in_the_card_with_its_pin(session):
     assert "on" not in view.pin_offer
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
     assert view.pin_offer == {}
+
+
+@pytest.fixture
+def busy():
+    """Give a session on a full cluster with a claim of a whole node, and its view."""
+    session = Session("sample:h100-busy", sketch=read_sketch("sample:h100-busy/eight-pairs"))
+    view = PlanView(session)
+    session.wait()
+    yield session, view
+    session.close()
+    Widget.close_all()
+
+
+def send(session, view, **message) -> None:
+    """Send a message of the browser, and wait for the answer."""
+    say(view, **message)
+    session.wait()
+
+
+def test_the_moves_of_the_card_are_shown_applied_and_undone_by_one_click(busy):
+    """Two of the moves alone would make no room, so one undo removes all of them."""
+    session, view = busy
+    assert view.moves["sentence"].startswith("If 2 pods move, it fits: ")
+    assert [step["number"] for step in view.moves["steps"]] == [1, 2]
+    assert {step["words"] for step in view.moves["steps"]} == {"dgx-14 → dgx-13"}
+    assert view.moves["svg"].startswith("<svg")
+    assert "kubectl delete pod tune-0 --namespace batch --dry-run=server" in view.moves["markdown"]
+    bar = ClusterBar(session)
+    send(session, view, type="apply-suggestion", number=MAKE_ROOM)
+    assert len(session.fleet.layers) == 2
+    assert "fix" not in view.moves
+    send(session, bar, type="undo-what-if")
+    assert session.fleet.layers == ()
+
+
+def test_fewer_namespaces_change_the_answer_and_say_what_is_left_out(busy):
+    """No move of pods of one namespace makes room; one undo brings the card back."""
+    session, view = busy
+    send(session, view, type="set-movable", namespaces=["batch"])
+    assert view.moves["sentence"] == "No move makes room: 4 running pods may move."
+    assert "fixes" not in view.answer
+    chosen = [name for name, on in view.moves["movable"]["namespaces"] if on]
+    assert (chosen, view.moves["movable"]["lines"][1]) == (["batch"], "3 pods of serving may not move.")
+    session.undo()
+    session.wait()
+    assert view.moves["fix"] == MAKE_ROOM
+
+
+def test_labels_narrow_the_pods_and_a_wrong_one_says_what_to_write(busy):
+    session, view = busy
+    send(session, view, type="set-movable", namespaces=[], labels="tier=spot")
+    assert view.moves["movable"]["lines"][0] == "0 of 12 running pods may move."
+    send(session, view, type="set-movable", namespaces=[], labels="tier in (spot)")
+    assert "'tier in (spot)' is not KEY=VALUE; write for example tier=spot" in view.problem
+    assert view.moves["movable"]["labels"] == "tier=spot"
+
+
+def test_the_pods_that_may_move_are_kept_in_the_plan_file(tmp_path):
+    file = tmp_path / "room.dralab.yaml"
+    session = Session("sample:h100-busy", sketch=read_sketch("sample:h100-busy/eight-pairs"), file=file)
+    view = PlanView(session)
+    say(view, type="set-movable", namespaces=["batch"], labels="tier=spot")
+    session.close()
+    again = Session(file=file)
+    again.close()
+    Widget.close_all()
+    assert again.drawing.movable == session.drawing.movable
+
+
+def test_the_moves_for_one_pod_are_not_shown_for_two(busy):
+    """Fleet asks for two pods, for which no room was looked for."""
+    session, view = busy
+    session.show_mode("fleet")
+    assert view.moves["fix"] == MAKE_ROOM
+    session.fleet.set_replicas("eight-pairs", 2)
+    session.fleet.plan()
+    assert view.moves == {}
+
+
+def test_a_drained_node_shows_where_its_pods_go(busy):
+    session, view = busy
+    send(session, view, type="add-layer", change="drain", subject="dgx-13")
+    assert [(step.get("number", 0), step["words"]) for step in view.moves["steps"]] == [
+        (0, "leaves dgx-13"),
+        (1, "dgx-13 → dgx-14"),
+        (2, "dgx-13 → dgx-14"),
+    ]
+    assert view.moves["steps"][0]["lines"] == ["Will not come back by itself: it has no owner."]

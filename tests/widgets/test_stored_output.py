@@ -47,7 +47,6 @@ def executed():
 
 @pytest.mark.parametrize("view", [ClaimCanvas, HardwareView, PlanView])
 def test_each_view_stores_the_sentence_of_the_answer(session, view):
-    """Beside the widget, as HTML and as text."""
     shown = bundle_of(view(session))
     assert WIDGET in shown
     assert SENTENCE in shown["text/html"]
@@ -63,13 +62,11 @@ def test_a_planner_stores_its_answer_with_the_picture(session):
 
 
 def test_a_misfit_is_stored_with_its_reason(session):
-    """A misfit is an answer too."""
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
     assert "Does not fit" in bundle_of(Lab(session=session))["text/html"]
 
 
 def test_hostile_names_are_text_in_what_is_stored():
-    """No element comes of a name."""
     session = Session(hostile_cluster(), sketch=read_sketch("sample:eks-p4d/four-pairs"))
     answered(session)
     html = bundle_of(PlanView(session))["text/html"]
@@ -108,7 +105,6 @@ def test_a_notebook_that_a_program_runs_stores_the_answer_alone(executed):
 
 
 def test_nbconvert_shows_sentence_and_picture(executed):
-    """The page has the answer without a kernel and without a network."""
     page, _ = HTMLExporter().from_notebook_node(executed)
     assert SENTENCE in page
     assert "data:image/svg+xml;base64," in page

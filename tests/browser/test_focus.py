@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 
 import pytest
+from desk import Desk
 from lab_server import until
+from planner_page import InTab
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
+
 
 NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
 ONE_PAIR = """from msgspec.structs import replace
@@ -43,7 +47,6 @@ def stops(shown, key: str) -> list[str]:
 
 
 def test_tab_goes_through_the_panes_as_they_stand_on_the_screen(shown):
-    """From the bar to the verdict, the canvas, the picture and the dock, and back again."""
     shown.bar.locator("[data-key=source]").focus()
     assert stops(shown, "Tab") == PANES
     shown.button("Open the dock").focus()
@@ -51,7 +54,6 @@ def test_tab_goes_through_the_panes_as_they_stand_on_the_screen(shown):
 
 
 def test_the_focus_goes_to_the_canvas_after_a_change_that_helps(shown):
-    """The card of the change disappears with the answer."""
     shown.lab.run(NO_FIT)
     shown.strip.locator(".dra-fix").first.focus()
     shown.page.keyboard.press("Enter")
@@ -60,7 +62,6 @@ def test_the_focus_goes_to_the_canvas_after_a_change_that_helps(shown):
 
 
 def test_the_focus_stays_on_the_canvas_after_clear_and_delete(shown):
-    """The focused element is gone, and the keys still draw."""
     shown.root.locator('.react-flow__node[data-id="r:gpu"]').focus()
     shown.page.keyboard.press("Delete")
     until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 1, "the box is deleted")
@@ -108,3 +109,51 @@ def test_a_button_that_changes_the_mode_does_not_lose_the_focus(shown):
     shown.page.keyboard.press("Enter")
     shown.strip.wait_for()
     until(lambda: pane(shown) != "", "the focus is in the planner")
+
+
+@pytest.fixture(scope="module")
+def tab(desk: Desk) -> Iterator[InTab]:
+    """The planner in a tab."""
+    yield InTab(desk.run, width=1440, height=900)
+    desk.check()
+
+
+@pytest.mark.parametrize(
+    ("opener", "panel"),
+    [
+        ("[data-key=source]", ".dra-sources"),
+        (".dra-meters", ".dra-use"),
+        (".dra-findings-button", ".dra-findings-panel"),
+        (".dra-tile-figure >> nth=0", ".dra-explained >> nth=0"),
+        (".dra-dock-button >> nth=0", ".dra-find"),
+        (".dra-dock-button >> nth=1", ".dra-keys"),
+        (".dra-export", ".dra-sheet"),
+    ],
+)
+def test_what_was_opened_gives_the_focus_back(tab, opener, panel):
+    button, found = tab.root.locator(opener).first, tab.root.locator(panel).first
+    button.focus()
+    tab.page.keyboard.press("Enter")
+    found.wait_for()
+    until(lambda: found.evaluate("node => node.contains(document.activeElement)"), "the focus is in the panel")
+    tab.page.keyboard.press("Escape")
+    found.wait_for(state="hidden")
+    until(lambda: button.evaluate("node => node === document.activeElement"), "the button has the focus again")
+
+
+@pytest.mark.parametrize(
+    ("mode", "at"),
+    [
+        ("2", ".dra-tile-figure"),
+        ("3", ".dra-tab[tabindex='0']"),
+        ("4", ".dra-board"),
+        ("2", ".dra-hardware [tabindex='0']"),
+    ],
+)
+def test_another_mode_takes_the_focus_to_its_name(tab, mode, at):
+    for key in (mode, "1"):
+        if key == mode:
+            tab.root.locator(at).first.focus()
+        tab.page.keyboard.press(key)
+        chosen = tab.bar.locator(".dra-modes input").nth(int(key) - 1)
+        until(lambda radio=chosen: radio.evaluate("one => one === document.activeElement"), "the mode has the focus")

@@ -1,12 +1,38 @@
-"""Gangs with a real mouse and keyboard: made, refused by a leaf switch, changed, undone, and there after a reload."""
+"""Fleet, gangs and running pods with a real mouse and keyboard."""
 
 from __future__ import annotations
 
 import pytest
 from lab_server import until
-from planner_page import Planner
+from planner_page import Fleet, Planner
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+
+@pytest.fixture
+def fleet(open_notebook) -> Fleet:
+    """Give the Fleet mode of the shipped fleet of eight nodes."""
+    return Fleet(open_notebook)
+
+
+def test_a_pod_that_is_dragged_to_a_node_is_pinned_there(fleet):
+    here = fleet.lab.eval("lab.fleet.answer.plan.nodes[0]")
+    there = "dgx-06" if here != "dgx-06" else "dgx-08"
+    fleet.node(here).locator(".dra-fleet-pod").drag_to(fleet.node(there))
+    fleet.pane.locator("tbody th", has_text=f"1 pinned to {there}").wait_for()
+    fleet.planned()
+    assert fleet.lab.eval("list(lab.fleet.answer.plan.nodes)") == [there]
+
+
+def test_a_device_of_the_picture_is_broken_by_right_click(fleet):
+    here = fleet.lab.eval("lab.fleet.answer.plan.nodes[0]")
+    fleet.node(here).dblclick()
+    device = fleet.pane.locator(".dra-fleet-picture [data-id][data-request]").first
+    device.click(button="right")
+    fleet.page.get_by_role("menuitem", name="Remove this device").click()
+    fleet.pane.locator(".dra-fleet-chips li", has_text="Remove ").wait_for()
+    assert fleet.lab.eval("str(lab.fleet.layers[0])").startswith("--without ")
+
 
 CELL = """
 from dra_lab import Lab, read_sketch
@@ -115,3 +141,65 @@ def test_rails_are_chosen_marked_removed_and_undone(open_notebook):
     planner.page.keyboard.press("Control+z")
     knot.wait_for()
     assert planner.lab.eval("list(lab.session.fleet.drawn_gang.same)") == ["rail"]
+
+
+OPEN = "from dra_lab import Lab\nlab = Lab('sample:h100-busy', file=None)\nlab"
+
+
+@pytest.fixture
+def busy(open_notebook) -> Planner:
+    """Give the planner on the busy sample with its example, which asks for eight GPUs and fits nowhere."""
+    return Planner(open_notebook, OPEN, state="misfit")
+
+
+def chosen(busy: Planner, name: str, *, on: bool) -> None:
+    """Tick the box of a namespace, or clear it, and wait until the answer follows."""
+    box = busy.root.get_by_role("checkbox", name=name, exact=True)
+    box.set_checked(on)
+    busy.answered()
+    until(lambda: busy.lab.eval("not lab.session.seeking_room"), "room was looked for")
+
+
+def test_a_new_user_makes_room_and_undoes_it(busy):
+    """From the card to the arrows: a narrower choice finds nothing, the first one is applied, drawn and undone."""
+    lab, root = busy.lab, busy.root
+    root.locator(".dra-fix", has_text="Move 2 pods, no fewer").wait_for()
+    busy.button("Show the moves").click()
+    moves = root.get_by_role("region", name="Moves", exact=True)
+    assert moves.locator(".dra-mv-arrow").count() == 1
+    for name in ("research", "serving", "training"):
+        chosen(busy, name, on=False)
+    moves.get_by_text("No move makes room: 4 running pods may move.").wait_for()
+    moves.get_by_text("3 pods of serving may not move.").wait_for()
+    chosen(busy, "serving", on=True)
+    busy.button("Apply as what-if").click()
+    busy.sentence("Fits on 1 of 5 nodes now")
+    root.locator(".dra-modes label", has_text="Fleet").click()
+    picture = root.locator(".dra-fleet-mode .dra-moves svg[role=img]")
+    picture.wait_for()
+    assert "1. Move batch/tune-0 from dgx-14 to dgx-13." in (picture.get_attribute("aria-label") or "")
+    busy.button("Undo", root.locator(".dra-what-if")).click()
+    root.locator(".dra-what-if").wait_for(state="detached")
+    assert lab.eval("list(lab.session.fleet.layers)") == []
+
+
+def test_a_new_user_drains_a_node_and_reads_what_happens_to_its_pods(busy):
+    root = busy.root
+    root.locator(".dra-modes label", has_text="Fleet").click()
+    pane = root.locator(".dra-fleet-mode")
+    pane.get_by_role("button", name="Drain…").click()
+    form = pane.locator(".dra-fleet-form:popover-open")
+    form.get_by_label("Node").fill("dgx-13")
+    form.locator("input").last.press("Enter")
+    sentence = "3 pods leave dgx-13; 2 of them fit elsewhere. research/notebook-ada will not come back by itself"
+    root.locator(".dra-what-if", has_text=sentence).wait_for()
+    pane.locator(".dra-moves .dra-mv-lost", has_text="notebook-ada").wait_for()
+    assert pane.locator(".dra-mv-arrow").count() == 1
+
+
+def test_the_steps_are_saved_as_markdown(busy):
+    busy.button("Show the moves").click()
+    with busy.page.expect_download() as download:
+        busy.button("Save as Markdown").click()
+    text = download.value.path().read_text()
+    assert "kubectl cordon dgx-14 --dry-run=server" in text
