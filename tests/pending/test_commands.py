@@ -17,6 +17,7 @@ FIRST_LINES = [
         ("--claim", "sel.yaml", "--pod", "selpod"),
         "zone=mars-1a that its node selector asks for; its value is us-east-1d",
     ),
+    (("--claim", "sel.yaml", "--pod", "gated"), "its scheduling gate foo/bar"),
     (("--claim", "sel.yaml", "--pod", "noref"), "Fits on 3 of 4 nodes now"),
     (
         ("--claim", "shared.yaml"),
