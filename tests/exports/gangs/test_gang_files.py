@@ -14,7 +14,7 @@ import yaml
 from code_of import code_of
 from crd_schemas import problems
 from gangs_to_export import BLOCK, CHANNEL, CLIQUE, GPUS, cliques, gang, group, random_gang, tree
-from small_claims import request
+from small_claims import alternative, one_of, request
 from webhook_rules import refusals
 
 from dra_lab import ClaimSketch
@@ -22,6 +22,7 @@ from dra_lab.errors import InputError
 from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.findings import Severity
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 
 ROOT = Path(__file__).parents[3]
 EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -204,6 +205,42 @@ def files_for(one, scheduler, hierarchy=None, pin=None):
 )
 def test_what_is_left_out_is_said_in_one_sentence(scheduler, one, expected):
     assert sum(expected in sentence for sentence in files_for(one, scheduler).not_expressed) == 1
+
+
+LIST = ClaimSketch(
+    name="gpus", requests=(one_of("gpu", alternative("a", "gpu.nvidia.com"), alternative("b", "dranet")),)
+)
+ALL = ExactDeviceRequest(device_class_name="gpu.nvidia.com", allocation_mode="All")
+EVERYTHING = ClaimSketch(name="gpus", requests=(DeviceRequest(name="gpu", exactly=ALL),))
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "one", "queue", "rule"),
+    [
+        ("kai", gang(), "", "kai-queue-missing"),
+        ("kai", gang(shared_claims=(CHANNEL,)), "q", "kai-shared-claim"),
+        ("kai", gang(group(claims=LIST)), "q", "kai-alternatives"),
+        ("kai", gang(priority=100), "q", "kai-not-preempted"),
+        ("kai", gang(level="rack"), "q", "kai-devices-not-counted"),
+        ("kueue", gang(), "", "kueue-queue-missing"),
+        ("kueue", gang(group(claims=LIST)), "q", "kueue-alternatives"),
+        ("kueue", gang(group(claims=EVERYTHING)), "q", "kueue-all-devices"),
+        ("kueue", gang(shared_claims=(CHANNEL,)), "q", "kueue-shared-claim"),
+        ("kueue", gang(group(shared_claims=(CHANNEL,))), "q", "kueue-shared-claim"),
+        ("kueue", gang(), "q", "kueue-class-mapping"),
+        ("kueue", gang(level="rack"), "q", "kueue-devices-not-counted"),
+        ("volcano", gang(group(least=2)), "", "volcano-minimum"),
+        ("volcano", gang(), "", "volcano-dra"),
+        ("volcano", gang(), "", "volcano-queue"),
+        ("volcano", gang(shared_claims=(CHANNEL,)), "", "volcano-shared-claim"),
+        ("volcano", gang(level="rack"), "", "volcano-plugin"),
+        ("volcano", gang(level="rack"), "", "volcano-tiers"),
+        ("kube-scheduler", gang(shared_claims=(CHANNEL,) * 5), "", "pod-group-claims"),
+    ],
+)
+def test_what_a_scheduler_needs_or_does_not_support_is_reported(scheduler, one, queue, rule):
+    """Before the export; Kueue would say so in the status of a Workload."""
+    assert rule in [found.rule for found in gang_files(one, scheduler, tree(), queue=queue).findings]
 
 
 @pytest.mark.parametrize("scheduler", ["kueue", "kai", "kube-scheduler"])

@@ -6,10 +6,9 @@ import json
 
 import pytest
 import yaml
-from gangs_to_export import BLOCK, CHANNEL, RACK, cliques, gang, group, tree
+from gangs_to_export import BLOCK, RACK, cliques, gang, group, tree
 from kueue_queues import configuration, read
 from labelled_nodes import HOST, labelled, topology
-from small_claims import alternative, one_of
 from small_nodes import a_slice, cluster, gpu
 
 from dra_lab import ClaimSketch
@@ -98,11 +97,6 @@ def test_a_minimum_of_one_group_is_partial_admission():
     assert document["metadata"]["annotations"] == {"kueue.x-k8s.io/job-min-parallelism": "6"}
 
 
-def test_a_job_without_a_queue_is_an_error():
-    """Kueue ignores it silently, and its pods start one by one."""
-    assert "kueue-queue-missing" in rules(gang(), queue="")
-
-
 def test_every_class_is_mapped():
     """Kueue refuses a claim of which it does not know one class; the channel of a ComputeDomain has one too."""
     files = exported(gang(level="NVLink partition"), cliques())
@@ -122,27 +116,6 @@ def selecting(expression):
 def exact(**more):
     ask = ExactDeviceRequest(device_class_name="gpu.nvidia.com", **more)
     return ClaimSketch(name="gpus", requests=(DeviceRequest(name="gpu", exactly=ask),))
-
-
-LIST = ClaimSketch(
-    name="gpus", requests=(one_of("gpu", alternative("a", "gpu.nvidia.com"), alternative("b", "dranet")),)
-)
-
-
-@pytest.mark.parametrize(
-    ("one", "rule"),
-    [
-        (gang(group(claims=LIST)), "kueue-alternatives"),
-        (gang(group(claims=exact(allocation_mode="All"))), "kueue-all-devices"),
-        (gang(shared_claims=(CHANNEL,)), "kueue-shared-claim"),
-        (gang(group(shared_claims=(CHANNEL,))), "kueue-shared-claim"),
-        (gang(), "kueue-class-mapping"),
-        (gang(level="rack"), "kueue-devices-not-counted"),
-    ],
-)
-def test_what_kueue_does_not_admit_is_reported(one, rule):
-    """Before the export: Kueue would say so in the status of a Workload."""
-    assert rule in rules(one)
 
 
 def test_admin_access_is_accepted_and_not_mapped():

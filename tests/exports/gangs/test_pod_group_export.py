@@ -1,4 +1,4 @@
-"""A gang for kube-scheduler: the PodGroup of each release, shared claims, and the gates that are off."""
+"""A gang for kube-scheduler and for KAI: the PodGroup of each, its pods, shared claims, and the gates that are off."""
 
 from __future__ import annotations
 
@@ -107,13 +107,71 @@ def test_the_dropped_field_is_named():
     assert "drops spec.schedulingGroup silently" in found.message
 
 
-def test_more_shared_claims_than_a_group_can_have_are_an_error():
-    """Four are allowed."""
-    assert "pod-group-claims" in [one.rule for one in exported(gang(shared_claims=(CHANNEL,) * 5)).findings]
-
-
 @pytest.mark.parametrize(("same", "expected"), [(True, True), (False, False)])
 def test_values_with_several_parents_are_merged(same, expected):
     """kube-scheduler compares the bare value of one label."""
     rules = [one.rule for one in exported(gang(level="rack"), tree(same=same)).findings]
     assert ("pod-group-same-value" in rules) is expected
+
+
+def files_for_kai(one, hierarchy=None, queue="team-a"):
+    return gang_files(one, "kai", hierarchy or tree(), queue=queue)
+
+
+def kai_group(one):
+    return yaml.safe_load(files_for_kai(one).documents["podgroup.yaml"])["spec"]
+
+
+def in_one(label, **more):
+    return {"topologyConstraint": {"topology": "fabric", **({"requiredTopologyLevel": label} if label else {}), **more}}
+
+
+def test_one_group_has_a_minimum_and_no_subgroups():
+    """A required and a preferred level go together."""
+    assert kai_group(gang(group(least=2), level="block", prefer_level="rack")) == {
+        "queue": "team-a",
+        "minMember": 2,
+        **in_one(BLOCK, preferredTopologyLevel=RACK),
+    }
+
+
+def test_groups_are_subgroups_of_one_domain():
+    """The constraint of the gang holds for all, that of a group for its own pods."""
+    assert kai_group(gang(group("a", least=3), group("b", level="rack"), level="block")) == {
+        "queue": "team-a",
+        "minSubGroup": 2,
+        **in_one(BLOCK),
+        "subGroups": [{"name": "a", "minMember": 3}, {"name": "b", "minMember": 4, **in_one(RACK)}],
+    }
+
+
+def test_slices_are_subgroups_below_that_of_their_group():
+    """As many of them are needed as the minimum has."""
+    assert kai_group(gang(group(pods=8, least=4, slices=((4, "rack"),))))["subGroups"] == [
+        {"name": "worker", "minSubGroup": 1},
+        {"name": "worker-0", "parent": "worker", "minMember": 4, **in_one(RACK)},
+        {"name": "worker-1", "parent": "worker", "minMember": 4, **in_one(RACK)},
+    ]
+
+
+def test_each_leaf_has_a_job_whose_pods_name_it():
+    """One template has one label, so that each slice needs its own Job."""
+    jobs = list(yaml.safe_load_all(files_for_kai(gang(group(pods=8, slices=((4, "rack"),)))).documents["job.yaml"]))
+    assert [
+        (
+            job["spec"]["parallelism"],
+            job["spec"]["template"]["metadata"]["labels"]["kai.scheduler/subgroup-name"],
+            job["spec"]["template"]["metadata"]["annotations"],
+            job["metadata"]["annotations"],
+        )
+        for job in jobs
+    ] == [(4, f"worker-{at}", {"pod-group-name": "train"}, {"kai.scheduler/skip-podgrouper": "true"}) for at in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("one", "source", "written"),
+    [(gang(), "", False), (gang(level="rack"), "", True), (gang(level="rack"), "KAI Topology main", False)],
+)
+def test_a_topology_is_written_if_the_cluster_lacks_it(one, source, written):
+    """The levels of one that exists are immutable."""
+    assert ("kai-topology.yaml" in files_for_kai(one, tree(source=source)).documents) is written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
+from gangs_to_export import BLOCK, RACK, gang, group, tree
 from small_nodes import a_slice, cluster, gpu
 
 from dra_lab.exports.gangs.gang_files import gang_files
@@ -112,19 +112,3 @@ def test_a_host_of_a_cluster_without_a_hierarchy_is_a_hyper_node():
     files = gang_files(gang(level="host"), "volcano", cluster=on)
     found = yaml.safe_load_all(files.documents["hypernodes.yaml"])
     assert [one["metadata"]["name"] for one in found] == ["nodes-host-n1", "nodes-host-n2"]
-
-
-@pytest.mark.parametrize(
-    ("one", "rule"),
-    [
-        (gang(group(least=2)), "volcano-minimum"),
-        (gang(), "volcano-dra"),
-        (gang(), "volcano-queue"),
-        (gang(shared_claims=(CHANNEL,)), "volcano-shared-claim"),
-        (gang(level="rack"), "volcano-plugin"),
-        (gang(level="rack"), "volcano-tiers"),
-    ],
-)
-def test_what_volcano_needs_or_does_otherwise_is_reported(one, rule):
-    """Above all that the rest may hang once the minimum runs."""
-    assert rule in [found.rule for found in exported(one).findings]
