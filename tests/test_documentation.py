@@ -42,13 +42,18 @@ def not_printed(wanted: list[str], output: str) -> list[str]:
     return [line for line in wanted if not any(line == printed.rstrip() for printed in lines)]
 
 
+def write_files(page: Path, folder: Path) -> None:
+    """Write the files that a page shows: blocks that begin with their name."""
+    for text in blocks(page, "yaml"):
+        if text.startswith("# "):
+            (folder / text.partition("\n")[0].removeprefix("# ")).write_text(text, encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", [*PAGES, DOCS / "gangs.md"], ids=lambda path: path.stem)
 def test_every_command_of_a_page_is_answered(page: Path, tmp_path, monkeypatch, capsys):
     """The commands run in their order, beside the files that the page shows; each prints what the page shows."""
     monkeypatch.chdir(tmp_path)
-    for text in blocks(page, "yaml"):
-        if text.startswith("# "):
-            (tmp_path / text.partition("\n")[0].removeprefix("# ")).write_text(text, encoding="utf-8")
+    write_files(page, tmp_path)
     wrong = []
     for command, shown in commands(page):
         status = main(shlex.split(command)[1:])
@@ -60,7 +65,8 @@ def test_every_command_of_a_page_is_answered(page: Path, tmp_path, monkeypatch, 
 @pytest.mark.long
 @by_page
 def test_the_python_of_a_page_runs(page: Path, tmp_path):
-    """The blocks of a page run one after the other."""
+    """The blocks of a page run one after the other, beside the files that it shows."""
+    write_files(page, tmp_path)
     code = "\n".join(blocks(page, "python"))
     environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
     ran = subprocess.run(
