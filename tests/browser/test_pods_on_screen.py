@@ -135,6 +135,7 @@ def test_rails_are_chosen_marked_removed_and_undone(open_notebook):
     values = planner.lab.eval("list(lab.fleet.answer.plan.same[0].values)")
     assert [text.split()[0] for text in chosen.all_text_contents()] == values
     planner.root.locator(".dra-modes label", has_text="Plan").click()
+    knot.wait_for()
     knot.focus()
     planner.page.keyboard.press("Delete")
     knot.wait_for(state="detached")
