@@ -171,18 +171,21 @@ def _admitted_alone(
 
 
 def _worse(cluster: Cluster, move: Move) -> str:
-    """Return how a move spreads the devices of a pod over more places than now, "" if it does not."""
+    """Return how a move spreads the devices of a pod over more places than now, "" if it does not or is not known."""
     before = _spread(cluster, move.node_from, move.devices_from)
     after = _spread(cluster, move.node_to, [placed.device for placed in move.devices])
-    rows = zip(("NUMA nodes", "PCIe roots"), after, before, strict=True)
-    return next((f"{now} {level} instead of {then}" for level, now, then in rows if now != then), "") * (after > before)
+    for level, then, now in zip(("NUMA nodes", "PCIe roots"), before, after, strict=True):
+        if then and now and now != then:
+            return f"{now} {level} instead of {then}" if now > then else ""
+    return ""
 
 
 def _spread(cluster: Cluster, node: str, devices: Iterable[DeviceID]) -> tuple[int, int]:
-    """Return over how many NUMA nodes and PCIe roots some devices are spread, as far as their places are known."""
+    """Return over how many NUMA nodes and PCIe roots devices are spread, 0 where the place of one is not known."""
     known = numa_and_root(cluster, node)
-    places = [known[device] for device in devices if device in known]
-    return len({numa for numa, _ in places} - {None}), len({root for _, root in places} - {None})
+    places = [known.get(device, (None, None)) for device in devices]
+    numa, root = ({place[at] for place in places} for at in (0, 1))
+    return 0 if None in numa else len(numa), 0 if None in root else len(root)
 
 
 def _ordered(cluster: Cluster, found: Attempt) -> Iterator[Move]:

@@ -25,7 +25,7 @@ Action = Literal["predict", "next", "check", "explain"]
 class LessonHead(Row, frozen=True):
     """The lesson: its place in the course, title, length, and what was reached so far.
 
-    `number` is "Lesson 3 of 14". `tiles` are the predictions and hints, with what they count.
+    `number` is "Lesson 3 of 15". `tiles` are the predictions and hints, with what they count.
     """
 
     id: str = ""

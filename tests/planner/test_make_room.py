@@ -44,6 +44,17 @@ def test_a_pod_that_ends_on_more_numa_nodes_than_now_is_named(tmp_path):
     assert move.worse == "2 NUMA nodes instead of 1"
 
 
+def test_a_pod_whose_place_is_not_known_is_not_called_worse(tmp_path):
+    """The node that it leaves publishes no NUMA node."""
+    objects = objects_of(ROOM, SPREAD)
+    for one in objects:
+        if one["metadata"]["name"] == "a1-gpus" and one["kind"] == "ResourceSlice":
+            one["spec"]["devices"] = [{"name": device["name"]} for device in one["spec"]["devices"]]
+    (tmp_path / "unknown.yaml").write_text(yaml.safe_dump_all(objects))
+    (move,) = make_room(load_cluster(str(tmp_path / "unknown.yaml")), drawing(tmp_path, 4)).moves
+    assert (move.node_to, move.worse) == ("b1", "")
+
+
 def test_nothing_moves_where_it_fits(tmp_path):
     """Two GPUs are free as it is."""
     plan = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 2))
