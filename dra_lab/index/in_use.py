@@ -135,6 +135,12 @@ def published_device(cluster: Cluster, device: DeviceID) -> tuple[Device, Resour
     return None
 
 
+@once_per_snapshot
+def allocated_alone(cluster: Cluster) -> AllocatedDevices:
+    """Return what all claims of a cluster hold as kube-scheduler 1.38 counts it (`held_alone`)."""
+    return held_alone(cluster, cluster.allocated)
+
+
 def held_alone(cluster: Cluster, held: AllocatedDevices) -> AllocatedDevices:
     """Return what claims hold as kube-scheduler 1.38 counts it.
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.documented_classes import known_classes
-from dra_lab.index.in_use import grouped_sets, held_alone
+from dra_lab.index.in_use import allocated_alone, grouped_sets
 from dra_lab.index.pools import Pool
 from dra_lab.model.claims import AllocatedDevices, DeviceClass, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -97,7 +97,7 @@ def held_devices(cluster: Cluster, gates: Gates, *, ignore: bool = False) -> All
         return AllocatedDevices()
     held = cluster.allocated
     if gates.consumable_capacity:
-        return held_alone(cluster, held) if gates.from_1_38 else held
+        return allocated_alone(cluster) if gates.from_1_38 else held
     exclusive = {device: holders[0] for device, holders in held.shares.items()} | dict(held.exclusive)
     return AllocatedDevices(exclusive)
 

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from dra_lab.cel.matching import Matching
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.in_use import grouped_sets, held_alone
+from dra_lab.index.in_use import allocated_alone, grouped_sets
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -138,7 +138,7 @@ class InUse:
 
     def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
         """Start with the claims of the cluster."""
-        held = held_alone(cluster, cluster.allocated) if release.is_at_least("1.38") else cluster.allocated
+        held = allocated_alone(cluster) if release.is_at_least("1.38") else cluster.allocated
         self.alone = Counter(held.exclusive.keys())
         self.shares = Counter({device: len(holders) for device, holders in held.shares.items()})
         self.amounts: dict[tuple[DeviceID, str], Fraction] = defaultdict(Fraction)

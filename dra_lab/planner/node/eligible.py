@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import profile
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.index.in_use import held_alone
+from dra_lab.index.in_use import allocated_alone, held_alone
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
 from dra_lab.model.claims import AllocatedDevices, DeviceSubRequest, ExactDeviceRequest
@@ -104,8 +104,9 @@ class Rules(Struct, frozen=True, dict=True):
         """Return what counts as in use."""
         if self.idle:
             return AllocatedDevices()
-        held = self.cluster.allocated if self.held is None else self.held
-        return held_alone(self.cluster, held) if self.gates.from_1_38 else held
+        if not self.gates.from_1_38:
+            return self.cluster.allocated if self.held is None else self.held
+        return allocated_alone(self.cluster) if self.held is None else held_alone(self.cluster, self.held)
 
     @cached_property
     def gates(self) -> Gates:
