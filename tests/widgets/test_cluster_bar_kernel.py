@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -185,9 +185,10 @@ def upgrading():
 
 def checked(view, seconds=60.0):
     """Wait until the check has an answer."""
-    end = time.monotonic() + seconds
-    while not view.upgrade.get("sentence") and time.monotonic() < end:
-        time.sleep(0.05)
+    there = threading.Event()
+    view.observe(lambda change: there.set() if change["new"].get("sentence") else None, "upgrade")
+    if not view.upgrade.get("sentence"):
+        there.wait(seconds)
     return view.upgrade
 
 
