@@ -108,13 +108,16 @@ class Pieces:
     def look(self, states: Iterable[State], budget: Budget) -> None:
         """Find what providers can give in all states that they may come to, while there is time."""
         todo, found = list(states), 0
+        known = set(todo)
         for state in todo:
             late = found > MOST_GIVEN or budget.reached
             self.exact = self.exact and not late
             mine = self._places[state] = {of: {} if late else ways.of(1, state) for of, ways in shapes_of(self.ways)}
             every = [after for by_position in mine.values() for some in by_position.values() for after in some]
             found += len(every)
-            todo += sorted({after for after in every if after} - {*todo})
+            following = sorted({after for after in every if after} - known)
+            known.update(following)
+            todo += following
 
     def _find_pieces(self) -> bool:
         """Find the pieces of each shape; say whether one provider gives all sums of them."""
