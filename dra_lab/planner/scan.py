@@ -39,7 +39,7 @@ Amounts = tuple[tuple[str, Fraction], ...]
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are what it is for the claim as it is and as if nothing were in use; None if nobody asks for that.
+    `now` and `idle` are what it is for the claim as it is and as if nothing were in use (None: not needed).
     """
 
     nodes: tuple[str, ...]
