@@ -130,7 +130,7 @@ def all_by_state(
     if hardware is None:
         return [], rest
     quick, left = PodSteps(hardware.pieces, ways_of(hardware.tables, 1)), list(demand)
-    found = []
+    found: list[ByState] = []
     for shared in hardware.sets:
         if found and budget.reached:
             break
