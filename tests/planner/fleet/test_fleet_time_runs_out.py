@@ -1,4 +1,4 @@
-"""What a fleet's plan says is proven is proven, also when it is cancelled: pods keep every rule, and bounds hold."""
+"""A fleet's plan proves nothing false, also when it is cancelled: pods keep every rule, and bounds hold."""
 
 from __future__ import annotations
 
