@@ -12,12 +12,11 @@ from dra_lab.index.in_use import allocated_alone, grouped_sets
 from dra_lab.index.pools import Pool, pools_of
 from dra_lab.model.claims import AllocatedDevices, DeviceClass, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
+from dra_lab.model.device import Amounts, Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.scheduler.capacity import Amounts
 
 
 def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
