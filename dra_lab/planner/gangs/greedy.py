@@ -52,8 +52,8 @@ class _Greedy:
         self.domains_by_value, self.nodes_by_value = domains_by_value, nodes_by_value
         self.solution = GangSolution(ordinary=[Counter() for _ in problem.needs.ordinary])
         self.nodes: list[list[str]] = [[] for _ in problem.keys]
-        for (region, _), nodes in problem.cells.items():
-            self.nodes[region].extend(nodes)
+        for at, nodes in problem.cells.items():
+            self.nodes[at.region].extend(nodes)
         self.zero = (0,) * problem.kinds
         self._free: dict[tuple[int, int], int] = {}
         self._added_in: dict[tuple[int, int], tuple[int, list[Values]]] = {}

@@ -119,56 +119,47 @@ class GangSolution:
 
 
 class On(NamedTuple):
-    """Where a node is: its region and its profile."""
+    """Where a node is: its region and its profile, and the spot of one that may be added, -1 for one that is there."""
 
     region: int
     profile: int
+    spot: int = -1
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Nodes of one type in one place; spots of one `group` share `limit` places, any number if it is None."""
+    """A place for nodes of one type, each with a `cost`; spots of one `group` share `limit` places, None for any."""
 
     number: int
     type: int
     place: NewPlace
     group: Hashable
     limit: int | None
-
-
-@dataclass(frozen=True)
-class Slot:
-    """Nodes that may be added, all in one spot, region and profile: `most` of them, `cost` each."""
-
-    spot: Spot
-    region: int
-    profile: int
-    most: int
     cost: int
 
 
 @dataclass
 class NewNodes:
-    """The nodes that may be added.
+    """Nodes that may be added: those of the cells of spots.
 
-    `limits` are slots with the most nodes that they have together, `some_of` slots by new domain of one kind with the
-    most domains used. `complete` says that the slots have all nodes that a cheapest answer may use. Costs are whole
+    `limits` are cells with the most nodes that they have together, `some_of` cells by new domain of one kind with the
+    most domains used. `complete` says that the cells have all nodes that a cheapest answer may use. Costs are whole
     numbers of 1/`unit`.
     """
 
-    slots: list[Slot] = field(default_factory=list)
-    limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
-    some_of: list[tuple[tuple[tuple[int, ...], ...], int]] = field(default_factory=list)
-    complete: bool = True
+    spots: list[Spot] = field(default_factory=list)
     unit: int = 1
+    limits: list[tuple[list[On], int]] = field(default_factory=list)
+    some_of: list[tuple[list[list[On]], int]] = field(default_factory=list)
+    complete: bool = True
 
 
 @dataclass
 class GangProblem:
     """Needs beside a look at the cluster: `cells` are nodes with the same profile in the same region.
 
-    `on` says where each node is, `keys` has for each region its domain of every tier. `new` are nodes that may be
-    added: places with a cost and no nodes yet.
+    `on` says where each node is, `keys` has for each region its domain of every tier. Cells of a spot of `new` are
+    places with a cost: their nodes are not there yet.
     """
 
     fleet: FleetProblem
@@ -199,8 +190,8 @@ class GangProblem:
     def small(self) -> bool:
         """Say whether the numbers of pods on all nodes are few enough for a model of what each node holds."""
         most, found = self.fleet.sizes.variables, 0
-        for _, profile in self.cells:
-            numbers = self.profiles[profile].numbers
+        for at in self.cells:
+            numbers = self.profiles[at.profile].numbers
             found += most + 1 if numbers is None else len(numbers)
             if found > most:
                 return False
@@ -209,14 +200,14 @@ class GangProblem:
     @cached_property
     def closed(self) -> bool:
         """Say whether everything is known exactly."""
-        numbers = {number for _, number in self.cells} | {slot.profile for slot in self.new.slots}
+        numbers = {at.profile for at in self.cells}
         return not self.not_examined and all(self.profiles[number].closed for number in numbers)
 
     def decided(self, budget: Budget) -> GangProblem:
         """Return the problem with the best way for all numbers if it is small, as far as there is time."""
         if not self.small:
             return self
-        for number in {number for _, number in self.cells}:
+        for number in {at.profile for at in self.cells}:
             self.profiles[number] = self.profiles[number].decided(budget)
         return replace(self)
 
@@ -238,7 +229,7 @@ class GangProblem:
     @cached_property
     def inside(self) -> list[dict[Path, list[int]]]:
         """Return for each tier the regions of each domain."""
-        regions = sorted({region for region, _ in self.cells} | {slot.region for slot in self.new.slots})
+        regions = sorted({at.region for at in self.cells})
         return [self.parted(regions, tier) for tier in range(len(self.needs.tiers))]
 
     def parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
@@ -266,19 +257,18 @@ class GangProblem:
     @cached_property
     def there(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone on nodes of the cluster."""
-        found = [[0] * self.kinds for _ in self.keys]
-        for (region, profile), nodes in self.cells.items():
-            for kind, most in enumerate(self.profiles[profile].bound):
-                found[region][kind] += len(nodes) * most
-        return found
+        return self._most_on(at for at in self.cells if at.spot < 0)
 
     @cached_property
     def capacity(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone, on all nodes that may be added."""
-        found = [list(row) for row in self.there]
-        for slot in self.new.slots:
-            for kind, most in enumerate(self.profiles[slot.profile].bound):
-                found[slot.region][kind] += slot.most * most
+        return self._most_on(self.cells)
+
+    def _most_on(self, cells: Iterable[On]) -> list[list[int]]:
+        found = [[0] * self.kinds for _ in self.keys]
+        for at in cells:
+            for kind, most in enumerate(self.profiles[at.profile].bound):
+                found[at.region][kind] += len(self.cells[at]) * most
         return found
 
     def pods_in(self, regions: Iterable[int], kind: int) -> int:
