@@ -95,8 +95,7 @@ class GangModel:
     def _add_gang(self, number: int, need: GangNeed) -> None:
         problem, goal = self.problem, self.problem.needs.goal
         for path, regions in problem.inside[need.required].items():
-            caps = [problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items()]
-            if most := min([need.copies, *caps]):
+            if most := problem.most_gangs(need, regions):
                 self.gangs[number, path] = gang = self._column(most, goal(GANGS, need.priority), -1)
                 self.costs[goal(BEYOND, need.priority)][gang] = sum(group.least for group in need.groups)
                 for at, group in enumerate(need.groups):

@@ -23,8 +23,7 @@ from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.fleet.together import table as table_on
 from dra_lab.planner.gangs.levels import Path
-from dra_lab.planner.gangs.needs import Needs
-from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.gangs.needs import GangNeed, Needs
 from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.scan import coupled_devices, coupled_pools
 from dra_lab.topology.new_nodes import NewPlace
@@ -271,6 +270,11 @@ class GangProblem:
                 found[at.region][kind] += len(self.cells[at]) * most
         return found
 
+    def most_gangs(self, need: GangNeed, regions: Sequence[int]) -> int:
+        """Return the most gangs that may be in some regions, by the pods of each kind that may be there alone."""
+        caps = (self.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
+        return min([need.copies, *caps])
+
     def pods_in(self, regions: Iterable[int], kind: int) -> int:
         """Return the most pods of a kind that may be in some regions."""
         return sum(self.capacity[region][kind] for region in regions)
@@ -317,43 +321,28 @@ def _of_sites(work: Work, sites: Sequence[Site]) -> list[Table]:
 def split_sites(fleet: FleetProblem, nodes: Sequence[str]) -> list[Site]:
     """Return nodes that share devices as sites that share none: one node has each device, or pool with counters."""
     mine, have = set(nodes), Counter[tuple[str, str]]()
-    pools: dict[tuple[str, str], str] = {}
-    devices: dict[DeviceID, str] = {}
-    for pool, seen in coupled_pools(fleet.scan).items():
+    owner: dict[tuple[str, ...], str] = {}
+    for one, seen in (*coupled_pools(fleet.scan).items(), *coupled_devices(fleet.scan).items()):
+        driver = one[0]
         if able := [node for node in seen if node in mine]:
-            pools[pool] = min(able, key=lambda node: (have[node, pool[0]], node))
-            have[pools[pool], pool[0]] += 1
-    for device, seen in coupled_devices(fleet.scan).items():
-        if able := [node for node in seen if node in mine]:
-            devices[device] = min(able, key=lambda node: (have[node, device.driver], node))
-            have[devices[device], device.driver] += 1
-    return [_site(fleet, node, pools, devices) for node in nodes]
+            owner[one] = min(able, key=lambda node: (have[node, driver], node))
+            have[owner[one], driver] += 1
+    return [_site(fleet, node, owner) for node in nodes]
 
 
-def _site(
-    fleet: FleetProblem, node: str, pools: Mapping[tuple[str, str], str], devices: Mapping[DeviceID, str]
-) -> Site:
-    problem = _part(table_on(fleet, node), pools, devices)
-
-    def free(_: str) -> Mapping[int, list[DeviceID]]:
-        return {at: list(group.devices) for at, group in enumerate(problem.groups)}
-
-    return Site((node,), parts_on(fleet, node), lambda: problem, devices=free)
-
-
-def _part(
-    problem: AllocationProblem, pools: Mapping[tuple[str, str], str], devices: Mapping[DeviceID, str]
-) -> AllocationProblem:
-    """Return a node's problem with its part; a request for all devices that needs another one cannot be served."""
+def _site(fleet: FleetProblem, node: str, owner: Mapping[tuple[str, ...], str]) -> Site:
+    """Return a node with its part of devices; a request for all devices that needs another one cannot be served."""
+    problem = table_on(fleet, node)
     groups, lost = [], set(problem.impossible)
     for group in problem.groups:
-        mine = tuple(
-            device
-            for device in group.devices
-            if pools.get((device.driver, device.pool), devices.get(device, problem.node)) == problem.node
-        )
+        mine = tuple(one for one in group.devices if owner.get(one[:2], owner.get(one, node)) == node)
         if len(mine) < group.size:
             lost.update(ask for ask in group.asks if problem.asks[ask].all_devices)
         if mine:
             groups.append(changed(group, devices=mine))
-    return changed(problem, groups=tuple(groups), impossible=frozenset(lost))
+    part = changed(problem, groups=tuple(groups), impossible=frozenset(lost))
+
+    def free(_: str) -> Mapping[int, list[DeviceID]]:
+        return {at: list(group.devices) for at, group in enumerate(groups)}
+
+    return Site((node,), parts_on(fleet, node), lambda: part, devices=free)
