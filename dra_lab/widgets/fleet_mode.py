@@ -255,6 +255,7 @@ class FleetMode(Pane):
     # ------------------------------------------------------------ what the person did
 
     remove_workload = calls(SessionFleet.remove, "fleet", tag="remove-workload")
+    rename_workload = calls(SessionFleet.rename, "fleet", tag="rename-workload")
     set_replicas = calls(SessionFleet.set_replicas, "fleet", tag="set-replicas")
     pin_pods = calls(SessionFleet.pin, "fleet", tag="pin-pods")
     move_pod = calls(SessionFleet.move, "fleet", tag="move-pod")
