@@ -15,12 +15,13 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.cluster import cluster_fingerprint
 from dra_lab.model.plan import Plan
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Kept, KnownValue, PodDrawing, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
+from dra_lab.session.answers import Answer, values_of_amounts, with_amounts
 from dra_lab.session.fleet import SessionFleet, numbered
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, values_of_amounts, with_amounts
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
@@ -182,7 +183,7 @@ class Comparing(Job[None]):
             devices={str(placement.device): placement.request for placement in plan.placements},
         )
 
-    def _of_fleet(self, answer: FleetAnswer, name: str) -> Kept:
+    def _of_fleet(self, answer: Answer, name: str) -> Kept:
         """Return the answer to a fleet as it is kept."""
         return self._kept(
             name,
@@ -287,11 +288,11 @@ class Comparing(Job[None]):
             return self._of_plan(replaced(plan, drawn=content.sketch), BASELINE, snapshot)
         if self._fleet.unchanged is not None and self._fleet.unchanged.question.pods == content.workloads:
             return self._of_fleet(self._fleet.unchanged, BASELINE)
-        question = FleetQuestion(fleet_cluster(snapshot, content.workloads), content.workloads, release)
+        question = Question(fleet_cluster(snapshot, content.workloads), release, content.workloads)
         if question.has_gangs:
             common.pop("goals")
         plan = plan_workloads(question.cluster, question.workloads, **common)
-        return self._of_fleet(with_amounts(FleetAnswer(question, plan)), BASELINE)
+        return self._of_fleet(with_amounts(Answer(question, plan)), BASELINE)
 
     def _counted(self, of: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
         content, plain = self._content, {"name": "", "figures": {}, "simulation": ""}
@@ -309,7 +310,7 @@ class Comparing(Job[None]):
         self._session.events.emit("compare")
 
 
-def fleet_yaml(answer: FleetAnswer) -> str:
+def fleet_yaml(answer: Answer) -> str:
     """Return the claims of the workloads as they are planned, as manifests, each under a comment with its pods."""
     question, parts = answer.question, []
     for one in answer.plan.workloads or question.workloads:

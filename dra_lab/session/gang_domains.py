@@ -9,7 +9,8 @@ from msgspec import Struct
 from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import HOST, Workload
-from dra_lab.session.fleet_answer import FleetAnswer, NodeHeadroom, hierarchy_of
+from dra_lab.session.answers import Answer
+from dra_lab.session.gang_answers import NodeHeadroom, hierarchy_of
 from dra_lab.topology.node_tree import natural_order
 
 MOST_NAMED = 3
@@ -76,7 +77,7 @@ class GangDomains(Struct, frozen=True, dict=True):
     exact: bool
 
 
-def gang_domains(answer: FleetAnswer, gang: Workload) -> GangDomains:
+def gang_domains(answer: Answer, gang: Workload) -> GangDomains:
     """Return the domains of the level that a gang requires, else prefers, with those that contain them."""
     assert answer.gangs is not None, "only an answer to gangs has domains"
     cluster = answer.question.cluster

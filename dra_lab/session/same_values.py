@@ -15,7 +15,7 @@ from dra_lab.model.placement import SameValues
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.workload import RAIL, Workload
-from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.session.answers import Answer
 from dra_lab.session.gang_domains import NodePods
 from dra_lab.sketch.cluster_candidates import candidates, is_free
 from dra_lab.words.workload_words import is_rail
@@ -100,7 +100,7 @@ class ValueRow(Struct, frozen=True):
         return sum(not one.closed and bool(one.placed + one.free + one.by_plan) for one in self.nodes)
 
 
-def value_rows(answer: FleetAnswer, gang: Workload, same: SameValues, nodes: Sequence[str]) -> tuple[ValueRow, ...]:
+def value_rows(answer: Answer, gang: Workload, same: SameValues, nodes: Sequence[str]) -> tuple[ValueRow, ...]:
     """Return the values of an attribute on some nodes: what the gang's requests may use, and what its plan uses."""
     question = answer.question
     users = {one.device: pod.workload for pod in answer.plan.pods for one in pod.devices}

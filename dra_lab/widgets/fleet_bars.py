@@ -13,7 +13,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_labels
 from dra_lab.pictures.charts.amounts import Amounts, amount_names
 from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
-from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.session.answers import Answer
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.cluster_rows import hardware_types
@@ -38,7 +38,7 @@ _ROUND = 2
 class Bars:
     """The amounts of an answer by kind and node, with the words for its pods; `only` are the nodes to show."""
 
-    def __init__(self, cluster: Cluster, amounts: Iterable[Amounts], answer: FleetAnswer | None) -> None:
+    def __init__(self, cluster: Cluster, amounts: Iterable[Amounts], answer: Answer | None) -> None:
         """Sort the amounts by kind."""
         self.cluster = cluster
         self.only: frozenset[str] | None = None
@@ -230,7 +230,7 @@ class FleetBars(Pane):
 
     def _begin(self) -> None:
         self._bars: Bars | None = None
-        self._bars_of: FleetAnswer | None = None
+        self._bars_of: Answer | None = None
         self.when(self._show_bars, "fleet", "mode")
         self.when(self._show_card, "fleet-why")
         self.watch(self._show_bars, "fleet_kind", "fleet_by", "fleet_filters")

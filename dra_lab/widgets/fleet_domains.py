@@ -10,8 +10,8 @@ import traitlets
 from dra_lab.findings import sentence_case
 from dra_lab.model.plan import Plan
 from dra_lab.model.workload import Workload
+from dra_lab.session.answers import Answer, pods_of
 from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import (
     MOST_NAMED,
     DomainChange,
@@ -101,7 +101,7 @@ class FleetDomains(Pane):
 
     def _begin(self) -> None:
         self._domains: GangDomains | None = None
-        self._domains_of: tuple[FleetAnswer, Workload] | None = None
+        self._domains_of: tuple[Answer, Workload] | None = None
         self._known_rails: tuple[Plan, tuple[object, ...], Sequence[RailTable]] | None = None
         self.when(self._show_domains, "fleet", "mode")
         self.watch(self._show_domains, "fleet_gang")
@@ -170,7 +170,7 @@ class FleetDomains(Pane):
     set_gang = calls(SessionFleet.set_gang, "fleet", tag="set-gang")
 
 
-def _table_title(answer: FleetAnswer, gang: Workload, word: str) -> str:
+def _table_title(answer: Answer, gang: Workload, word: str) -> str:
     pods = f"Pods of {gang.name} that {f'each {word} holds' if word else 'the nodes hold'}"
     drawn = answer.drawn(gang.name).gang
     if drawn is None or not drawn.same:

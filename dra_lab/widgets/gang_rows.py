@@ -17,7 +17,8 @@ from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing, pod_drawing
 from dra_lab.model.workload import HOST, RAIL, workload_of
 from dra_lab.session import Session
-from dra_lab.session.fleet_answer import FleetAnswer, hierarchy_of
+from dra_lab.session.answers import Answer
+from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.same_values import SameOption, same_options
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
@@ -154,7 +155,7 @@ def _several(cluster: Cluster, row: LevelRow) -> bool:
     return len(tree.at(row.level)) > 1
 
 
-def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: FleetAnswer | None) -> GangRow:
+def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: Answer | None) -> GangRow:
     """Return the gang of a workload with what is known of its level and of schedulers."""
     cluster = session.cluster
     levels = level_rows(cluster, gang.hierarchy)
@@ -212,7 +213,7 @@ def _same_rows(session: Session, pod: PodDrawing, gang: GangDrawing) -> tuple[Sa
     )
 
 
-def same_values_words(answer: FleetAnswer | None, name: str) -> str:
+def same_values_words(answer: Answer | None, name: str) -> str:
     """Return which values the plan chose for a workload: `rails 2 and 6`, "" before that."""
     own = [one for one in answer.plan.same if answer.drawn(one.workload).pod == name] if answer is not None else []
     return "; ".join(dict.fromkeys(map(values_words, own)))

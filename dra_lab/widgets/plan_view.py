@@ -216,7 +216,7 @@ class Answer(Pane):
             progress=session.progress,
             refusal=session.refusal,
             headroom=session.copies,
-            counting=session.counting,
+            counting=session.sought == "copies",
             simulated=simulated_of(session),
             room=session.room,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dra_lab.model.workload import Workload
-from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.session.answers import Answer
 from dra_lab.session.gang_domains import NodePods
 from dra_lab.session.same_values import ValueRow, value_rows
 from dra_lab.widgets.messages import Row
@@ -38,7 +38,7 @@ MOST_NODES = 40
 """Nodes up to which one row shows each of them."""
 
 
-def rail_tables(answer: FleetAnswer, gang: Workload, nodes: Sequence[str]) -> list[RailTable]:
+def rail_tables(answer: Answer, gang: Workload, nodes: Sequence[str]) -> list[RailTable]:
     """Return the values that all pods of a gang use, beside the others that some nodes have."""
     tables = []
     for same in {one.attribute: one for one in answer.plan.same if one.workload == gang.name}.values():
