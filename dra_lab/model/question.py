@@ -40,6 +40,10 @@ class Question(Struct, frozen=True, eq=False):
             return False
         return astuple(self)[1:] == astuple(other)[1:]
 
+    def __ne__(self, other: object) -> bool:
+        """Say whether questions differ: a Struct has a comparison of its own."""
+        return not self == other
+
     def __hash__(self) -> int:
         """Return the hash of what is most often different."""
         return hash((id(self.cluster), self.release.version, self.node, tuple(pod.pod for pod in self.pods)))

@@ -16,7 +16,7 @@ from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.session.answering import Answering
 from dra_lab.session.answers import Answer, fleet_answers, pods_of, stranded_devices
-from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
+from dra_lab.session.drawings import fitting_pins, fleet_cluster, layer_of, read_workload
 from dra_lab.session.history import Content
 from dra_lab.session.job import Job, Run
 from dra_lab.topology.layered import with_layers

@@ -17,8 +17,8 @@ from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.session import Session
 from dra_lab.session.answers import Answer
 from dra_lab.session.comparing import Comparing
+from dra_lab.session.drawings import admitted
 from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.fleet_files import admitted
 from dra_lab.session.gang_answers import GangAnswer
 from dra_lab.sources import PREFIX
 from dra_lab.sources.confined import confined
