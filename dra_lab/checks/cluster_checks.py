@@ -98,7 +98,8 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
         The findings, errors first; none for a cluster without such problems.
 
     Example:
-        >>> from dra_lab import check_cluster, load_cluster
+        >>> from dra_lab import load_cluster
+        >>> from dra_lab.checks.cluster_checks import check_cluster
         >>> check_cluster(load_cluster("sample:trouble"))[0].rule
         'pool-incomplete'
     """

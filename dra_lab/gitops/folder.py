@@ -110,7 +110,7 @@ def read_manifests(paths: Iterable[str | Path]) -> Manifests:
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import read_manifests
+        >>> from dra_lab.gitops.folder import read_manifests
         >>> # With a small file.
         >>> _ = Path("claim.yaml").write_text("{kind: ResourceClaim, metadata: {name: gpus}}")
         >>> read = read_manifests(["claim.yaml"])

@@ -209,7 +209,8 @@ class GangVerdicts:
         cluster: The name of the cluster.
 
     Example:
-        >>> from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch
+        >>> from dra_lab import PodGroup, Workload, load_cluster, read_sketch
+        >>> from dra_lab.planner.gangs import gang_verdicts
 
         Both workers start together or not at all.
 

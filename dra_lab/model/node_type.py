@@ -39,7 +39,7 @@ class NewDomains:
         inside: The value or path of the existing domain that contains them, for example a block; "": any.
 
     Example:
-        >>> from dra_lab import NewDomains
+        >>> from dra_lab.model.node_type import NewDomains
         >>> NewDomains(nodes=18, most=2, level="rack").nodes
         18
     """
@@ -62,7 +62,7 @@ class Where(TypedDict, total=False):
     places: int | Mapping[str, int] | None
     level: str
     hierarchy: str
-    new_domains: NewDomains | None
+    new_domains: NewDomains | int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ class NodeType:
             each domain by its value or path, 0 for the others. None: no limit.
         level: The level of these domains; "": the innermost level of the hierarchy that the gangs name.
         hierarchy: The name of the hierarchy of this level; "": the only one that has it.
-        new_domains: Domains that may be made for such nodes; None: no new ones.
+        new_domains: Domains that may be made for such nodes, or how many nodes each has places for; None: no new ones.
 
     Example:
-        >>> from dra_lab import NewDomains, NodeType
-        >>> NodeType.like("n41", cost=3.0, places=0, new_domains=NewDomains(nodes=18)).name
+        >>> from dra_lab import NodeType
+        >>> NodeType.like("n41", cost=3.0, places=0, new_domains=18).name
         'n41'
     """
 
@@ -97,11 +97,13 @@ class NodeType:
     places: int | Mapping[str, int] | None = None
     level: str = ""
     hierarchy: str = ""
-    new_domains: NewDomains | None = None
+    new_domains: NewDomains | int | None = None
 
     def __post_init__(self) -> None:
         """Keep the slices as a tuple; raise InputError for what makes no sense."""
         object.__setattr__(self, "slices", tuple(self.slices))
+        if isinstance(self.new_domains, int):
+            object.__setattr__(self, "new_domains", NewDomains(self.new_domains))
         where = f"node type {self.name!r}"
         if bool(self.node) == bool(self.slices):
             raise InputError(f"{where}: give either a node to copy or slices of one node")

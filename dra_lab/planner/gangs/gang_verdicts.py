@@ -74,7 +74,8 @@ def gang_verdicts(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import Workload, gang_verdicts, load_cluster, read_sketch
+        >>> from dra_lab import Workload, load_cluster, read_sketch
+        >>> from dra_lab.planner.gangs import gang_verdicts
 
         Both workers start together or not at all.
 
