@@ -50,14 +50,6 @@ def manifest(session: Answering) -> ManifestText:
 
     Returns:
         The text, the lines of each request (from 1), and the findings, as from `manifest_yaml`.
-
-    Example:
-        >>> from contextlib import closing
-        >>> from dra_lab import Session, manifest
-        >>> with closing(Session("sample:two-sockets")) as session:
-        ...     made = manifest(session)
-        >>> [line for line in made.text.splitlines() if line.startswith("kind:")]
-        ['kind: ResourceClaimTemplate', 'kind: Pod']
     """
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
