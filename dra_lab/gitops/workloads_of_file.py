@@ -64,18 +64,6 @@ class ReadWorkload(Struct, frozen=True):
         findings: What a person must know of the file.
         requests: By group, what a pod requests of its node: CPUs, memory and extended resources that no DeviceClass
             provides.
-
-    Example:
-        >>> from dra_lab import PodGroup, Workload, load_cluster, read_sketch
-        >>> from dra_lab.gitops.workloads_of_file import ReadWorkload
-
-        Both workers start together or not at all.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gang = Workload("train", [worker])
-        >>> read = ReadWorkload(gang, load_cluster("sample:two-sockets"), "Job/train", "team-a")
-        >>> read.workload.size, read.queue
-        (2, 'team-a')
     """
 
     workload: Workload

@@ -37,11 +37,6 @@ class NewDomains:
         most: How many new domains there may be; None: no limit.
         level: The level of the new domains, for example `rack`; "": that of the node type.
         inside: The value or path of the existing domain that contains them, for example a block; "": any.
-
-    Example:
-        >>> from dra_lab.model.node_type import NewDomains
-        >>> NewDomains(nodes=18, most=2, level="rack").nodes
-        18
     """
 
     nodes: int
@@ -273,20 +268,6 @@ class AddedNodes:
     `bound` is the least cost that could still exist, None if nothing is known. `shortfalls` say why no number helps.
     `cluster` is the cluster with the new nodes, `hierarchies` has their domains, and `plan` places all gangs and
     workloads there, each with the pods that were `wanted`.
-
-    Example:
-        >>> from dra_lab import NodeType, PodGroup, Workload, load_cluster, nodes_to_add, read_sketch
-
-        Each of three gangs needs a node for its two workers.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gangs = [Workload("train", [worker], level="host", replicas=3)]
-
-        New nodes are like lab-1.
-
-        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
-        >>> added.cost, added.proven, [(one.type, one.count) for one in added.added]
-        (2.0, True, [('lab-1', 2)])
     """
 
     status: PlanStatus

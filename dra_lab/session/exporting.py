@@ -25,8 +25,8 @@ from dra_lab.words.workload_words import same_words
 
 if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
+    from dra_lab.session.answers import Answer
     from dra_lab.session.fleet import SessionFleet
-    from dra_lab.session.fleet_answer import FleetAnswer
 
 DEFAULT_FOLDER = "manifests"
 FLEET_FOLDER = "manifests-fleet"
@@ -361,7 +361,7 @@ class Exporting:
             self._session.events.emit("export")
 
 
-def _planned_name(answer: FleetAnswer, gang: str) -> str:
+def _planned_name(answer: Answer, gang: str) -> str:
     """Return the workload of a plan that has the gangs. Raises InputError if several have some, for other values."""
     parts = [one for one in answer.plan.gangs if answer.drawn(one.name).pod == gang and answer.plan.placed[one.name]]
     if len(parts) > 1:
