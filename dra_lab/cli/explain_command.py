@@ -211,7 +211,7 @@ def _explain_written_pod(options: argparse.Namespace) -> int | None:
     waiting = waiting_pod(options.claim, cluster_of(options), release_of(options), pod=options.pod)
     if waiting is None or not blocked_before(waiting, node=options.node):
         return None
-    return _print_pods(options, Explanation(waiting.cluster.name, (reason_of(waiting, node=options.node),)))
+    return _print_pods(options, Explanation(waiting.objects.cluster.name, (reason_of(waiting, node=options.node),)))
 
 
 def _print_pods(options: argparse.Namespace, found: Explanation) -> int:

@@ -14,16 +14,16 @@ from dra_lab.gitops.corrections import with_corrections
 from dra_lab.gitops.document_findings import (
     check_matches,
     renamed_findings,
-    rendered_claims,
     repeated_findings,
+    with_rendered_claims,
     without_templates,
 )
 from dra_lab.gitops.exported import exported_outcomes
-from dra_lab.gitops.extended_resources import amount_findings, asking_pods
-from dra_lab.gitops.folder import Manifests, shows_lists, with_classes
-from dra_lab.gitops.object_pods import count_findings, pod_templates
+from dra_lab.gitops.extended_resources import amount_findings
+from dra_lab.gitops.folder import Manifests, shows_lists
+from dra_lab.gitops.object_pods import count_findings
 from dra_lab.gitops.questions import questions_of
-from dra_lab.gitops.references import HeldClaims, check_references, every_claim, template_makers, written_claims
+from dra_lab.gitops.references import HeldClaims, WrittenObjects, check_references, every_claim, template_makers
 from dra_lab.gitops.review import ObjectOutcomes, Review
 from dra_lab.gitops.workload_fit import WorkloadFit, short_of, together_findings, with_together
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, removed, short_version, text_of
@@ -63,23 +63,21 @@ def check_manifests(
     then open is not decided.
     """
     target = release_of(cluster.target_release(release), "", lists=shows_lists(manifests))
-    read = with_classes(cluster if now else when_idle(cluster).with_objects(name=cluster.name), manifests)
+    idle = cluster if now else when_idle(cluster).with_objects(name=cluster.name)
+    objects = WrittenObjects.read(manifests, idle, target, HeldClaims(cluster, idle=not now))
+    read = objects.cluster
     deadline = time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
     findings += [f for document in manifests.documents for f in scheduler_fields(document.value, document.at, target)]
-    claims = written_claims(manifests)
-    templates = [pod for document in manifests.documents for pod in pod_templates(document)]
-    pods = [*asking_pods(templates, read, target)]
-    findings += [f for claim in every_claim(claims) for f in check_matches(claim, read, target)]
-    findings += [f for pod in pods for f in count_findings(pod)]
-    findings += repeated_findings(manifests, claims, pods)
-    findings += [f for pod in templates for f in amount_findings(pod)]
-    held = HeldClaims(cluster, idle=not now)
+    findings += [f for claim in every_claim(objects.claims) for f in check_matches(claim, read, target)]
+    findings += [f for pod in objects.asking for f in count_findings(pod)]
+    findings += repeated_findings(objects)
+    findings += [f for pod in objects.pods for f in amount_findings(pod)]
     makers = template_makers(manifests)
-    findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
+    findings += [f for pod in objects.asking for f in check_references(objects, pod, makers)]
     findings = without_templates(manifests, with_corrections(findings, manifests, read, target))
-    questions = questions_of(pods, rendered_claims(claims, findings), read, target, findings, held)
+    questions = questions_of(with_rendered_claims(objects, findings), objects.asking, findings)
     findings = list(_classes_once(findings))
     fit = WorkloadFit(read, target, deadline)
     reviewed, more = fit.answers(questions)
@@ -89,11 +87,11 @@ def check_manifests(
         findings += together_findings(together)
         reviewed = with_together(reviewed, together)
     places = {at: item for question, item in zip(questions, reviewed, strict=True) for at in question.places}
-    outcomes = ObjectOutcomes(manifests, claims, places, read, target, short_of(together))
+    outcomes = ObjectOutcomes(objects, places, short_of(together))
     findings = outcomes.with_unmet(findings)
-    objects, others = outcomes.objects(findings)
+    checked, others = outcomes.objects(findings)
     records, of_records = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
-    if not objects and not records:
+    if not checked and not records:
         findings.append(_NOTHING)
     return Review(
         cluster.name,
@@ -105,7 +103,7 @@ def check_manifests(
         sort_findings((*findings, *of_records)),
         tuple(manifests.texts),
         unread_words(read),
-        (*objects, *records),
+        (*checked, *records),
         others,
     )
 

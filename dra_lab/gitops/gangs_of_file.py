@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.claims_of_file import ReadPod, pods_with_claims
+from dra_lab.gitops.claims_of_file import pods_with_claims
 from dra_lab.gitops.folder import Document, read_manifests, with_topologies
 from dra_lab.gitops.gang_fields import (
     SUBGROUP,
@@ -24,6 +24,7 @@ from dra_lab.gitops.gang_fields import (
     written_gang,
 )
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
+from dra_lab.gitops.questions import Question
 from dra_lab.manifests.pod_templates import typed_spec, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
@@ -209,7 +210,7 @@ def _plain_pods(pods: Sequence[PodTemplate], name: str) -> WrittenGang:
 def _read(
     cluster: Cluster,
     pods: Sequence[PodTemplate],
-    read_pods: Mapping[tuple[object, str], ReadPod | None],
+    read_pods: Mapping[tuple[object, str], Question | None],
     release: KubernetesRelease,
     group: Document | None,
     plain: str = "",
@@ -217,7 +218,7 @@ def _read(
     written = _joined([written_gang(pod.document, [pod], group) for pod in pods], group) if group else None
     written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
-    found: list[tuple[WrittenGroup, ReadPod]] = []
+    found: list[tuple[WrittenGroup, Question]] = []
     findings = [*written.findings]
     if written.claims and not release.enabled("DRAWorkloadResourceClaims"):
         message = "the gate DRAWorkloadResourceClaims is off, so each pod gets a claim of its own; dra-lab plans one"
@@ -234,7 +235,7 @@ def _read(
             raise InputError(f"{pod.subject}: {names} is already allocated; plan claims that have no devices yet")
         findings += pod.findings
         found.append((one, pod))
-    nodes = {pod.nodes for _, pod in found}
+    nodes = {pod.admitted for _, pod in found}
     if len(nodes) > 1:
         raise InputError(f"{written.name}: the node selectors of its groups admit different nodes")
     [admitted] = nodes
@@ -296,7 +297,7 @@ def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], 
     }
 
 
-def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, ReadPod]], cluster: Cluster) -> Workload:
+def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, Question]], cluster: Cluster) -> Workload:
     shares = [_shared(written, one) for one, _ in found]
     times = Counter(key for each in shares for key in each)
     if any(1 < count < len(found) for count in times.values()):

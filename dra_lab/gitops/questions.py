@@ -1,12 +1,14 @@
-"""What is asked of the planner for a set of manifests: each workload, then each claim that no workload uses."""
+"""What is asked of the planner for manifests: each workload, then each claim that no workload uses."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from dra_lab.errors import CelError, SketchError
+from dra_lab.errors import Cancelled, CelError, SketchError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.document_findings import claim_subjects
 from dra_lab.gitops.extended_resources import (
@@ -19,21 +21,16 @@ from dra_lab.gitops.extended_resources import (
     unserved_resources,
 )
 from dra_lab.gitops.object_pods import PodTemplate, subjects_of
-from dra_lab.gitops.references import (
-    Claims,
-    HeldClaims,
-    WrittenClaim,
-    asked_claims,
-    claim_of,
-    every_claim,
-)
+from dra_lab.gitops.references import WrittenClaim, WrittenObjects, every_claim
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
+from dra_lab.pinning.node_search import start_findings
 from dra_lab.planner.allowed_nodes import allowed_nodes
-from dra_lab.planner.node_tests import admitted_nodes, node_tests, why_no_node
+from dra_lab.planner.node_tests import admitted_nodes, node_tests, only_nodes, why_no_node
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.read_back import sketch_of
 
@@ -42,16 +39,19 @@ from dra_lab.sketch.read_back import sketch_of
 class Question:
     """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
 
-    `named` are the claims that all pods share (`resourceClaimName`), each with the namespace and name of the
-    ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses.
-    `without` are nodes on which a device plugin serves it. `unserved` are extended resources that no DeviceClass
-    serves. `allocated` are claims of the pod that the cluster has, with the devices that they hold. `copies` are the
-    places of the same question in other files, and `told_apart` says that another workload has the same name.
+    `cluster` has the DeviceClasses of the files. `named` are the claims that all pods share (`resourceClaimName`), each
+    with the namespace and name of the ResourceClaim: they are allocated once. `spec` is the pod's spec as written,
+    empty for a claim that no pod uses. `without` are nodes on which a device plugin serves it. `unserved` are extended
+    resources that no DeviceClass serves. `allocated` are claims of the pod that the cluster has, with the devices that
+    they hold. `copies` are the places of the same question in other files, and `told_apart` says that another workload
+    has the same name. `findings` are those of its file.
     """
 
     subject: str
     origin: Origin
     claims: Mapping[str, ClaimSketch]
+    cluster: Cluster
+    release: KubernetesRelease
     replicas: int = 1
     named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
@@ -61,22 +61,36 @@ class Question:
     allocated: tuple[ResourceClaim, ...] = ()
     copies: tuple[Origin, ...] = ()
     told_apart: bool = False
+    findings: tuple[Finding, ...] = ()
 
     @property
     def places(self) -> tuple[Origin, ...]:
         """Return every place of the question."""
         return self.origin, *self.copies
 
-    def nodes(self, cluster: Cluster) -> tuple[str, ...]:
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
         """Return the nodes on which its devices would be claimed."""
-        admitted = admitted_nodes(cluster, self.spec, per_node=self.per_node)
-        allowed = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted)).allowed(cluster)
+        admitted = admitted_nodes(self.cluster, self.spec, per_node=self.per_node)
+        pod = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted))
+        allowed = pod.allowed(self.cluster)
         return tuple(n for n in admitted if n not in self.without and (allowed is None or n in allowed))
 
-    def why_nowhere(self, cluster: Cluster, release: KubernetesRelease) -> str:
+    @property
+    def admitted(self) -> frozenset[str] | None:
+        """Return the same nodes; None for all that are not cordoned, as for claims without a pod."""
+        nodes = frozenset(self.nodes) if self.spec else None
+        return None if nodes == self.cluster.open_nodes else nodes
+
+    @property
+    def why_nowhere(self) -> str:
         """Return why no node admits it."""
-        why = why_no_node(cluster, [*node_tests(cluster, self.spec, per_node=self.per_node)])
-        return why or allowed_nodes(cluster, self.spec, self.allocated, "", release).why or "no node admits the pod"
+        why = why_no_node(self.cluster, [*node_tests(self.cluster, self.spec, per_node=self.per_node)])
+        return why or self._not_allowed or "no node admits the pod"
+
+    @property
+    def _not_allowed(self) -> str:
+        return allowed_nodes(self.cluster, self.spec, self.allocated, "", self.release).why
 
     @property
     def wanted(self) -> int:
@@ -88,53 +102,64 @@ class Question:
         """Return it as the planner's workload."""
         return Workload(self.subject, tuple(self.claims.values()), replicas=self.wanted)
 
+    @property
+    def planned(self) -> PodClaims:
+        """Return one pod of it, as `planner.make_plan` takes it."""
+        why = self._not_allowed if self.spec and not self.nodes else ""
+        return PodClaims(self.claims, allocated=self.allocated, nodes=self.admitted, why_nowhere=why)
 
-def questions_of(
-    pods: Sequence[PodTemplate],
-    claims: Claims,
-    cluster: Cluster,
-    release: KubernetesRelease,
-    findings: list[Finding],
-    held: HeldClaims,
-) -> list[Question]:
-    """Return the questions; what keeps a claim from being planned is added to `findings`.
+    def search(self, plan: Plan, *, time_limit: float, cancel: threading.Event | None = None) -> tuple[Finding, ...]:
+        """Return what kube-scheduler's search for the claims of a plan that fits does, on every node that it may use.
 
-    A claim or template that is not among the manifests may be one that the cluster has (`held`). A workload that names
-    any other claim is not asked for, as its reference has a finding; its other claims are asked for by themselves. A
-    workload that several files have, with the same claims, is asked for once.
+        A search that is cancelled, or needs a rule that our copy of kube-scheduler does not know, is open.
+        """
+        if not plan.fits or not self.claims:
+            return ()
+        allowed = self.planned.allowed(self.cluster)
+        on = self.cluster if allowed is None else only_nodes(self.cluster, sorted(allowed))
+        claims = tuple(self.claims.values())
+        limits: dict[str, Any] = {"time_limit": time_limit, "cancel": cancel}
+        try:
+            return start_findings(claims, on, self.release, self.subject, written=True, **limits)
+        except Cancelled as error:
+            message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
+            return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
+
+
+def questions_of(objects: WrittenObjects, pods: Sequence[PodTemplate], findings: list[Finding]) -> list[Question]:
+    """Return the questions about pods; what keeps a claim from being planned is added to `findings`.
+
+    A claim or template that is not among the manifests may be one that the cluster has. A workload that names any other
+    claim is not asked for, as its reference has a finding; its other claims are asked for by themselves. A workload
+    that several files have, with the same claims, is asked for once.
     """
     questions, used = [], set()
-    copies = _copies(pods, claims)
-    first = [pod for pod in pods if id(pod) not in {id(copy) for some in copies.values() for copy in some}]
+    copies = _copies(objects, pods)
+    first = [pod for pod in pods if id(pod) in copies]
     for pod, subject in zip(first, subjects_of(first), strict=True):
-        question = _of_pod(pod, claims, cluster, release, findings, held)
+        question = question_of(objects, pod, subject, findings)
         if question is None:
             continue
-        used |= {id(claim) for claim in _named(pod, claims)}
+        used |= {id(claim) for claim in objects.claims_of(pod)}
         places = tuple(copy.document.at(copy.path) for copy in copies[id(pod)])
         apart = any(one.key == pod.key and one.document is not pod.document for one in first)
-        questions.append(replace(question, subject=subject, copies=places, told_apart=apart))
-    unused = [claim for claim in every_claim(claims) if id(claim) not in used]
+        questions.append(replace(question, copies=places, told_apart=apart))
+    unused = [claim for claim in every_claim(objects.claims) if id(claim) not in used]
     for claim, subject in zip(unused, claim_subjects(unused), strict=True):
         document = claim.document
         sketch = _sketch(findings, document.at(claim.path), claim.spec, document.name)
         if sketch is not None:
-            also = tuple(copy.at("") for copy in claim.copies)
-            questions.append(Question(subject, document.at(""), {document.name: sketch}, copies=also))
+            also, on = tuple(copy.at("") for copy in claim.copies), (objects.cluster, objects.release)
+            questions.append(Question(subject, document.at(""), {document.name: sketch}, *on, copies=also))
     return questions
 
 
-def _named(pod: PodTemplate, claims: Claims) -> list[WrittenClaim]:
-    """Return the claims and templates of the files that a pod names."""
-    return [claim for entry in pod.claims if (claim := claim_of(pod, entry, claims)) is not None]
-
-
-def _copies(pods: Sequence[PodTemplate], claims: Claims) -> Mapping[int, list[PodTemplate]]:
+def _copies(objects: WrittenObjects, pods: Sequence[PodTemplate]) -> Mapping[int, list[PodTemplate]]:
     """Return for each pod template, by its `id`, the later ones that are the same and have the same claims."""
     found: dict[int, list[PodTemplate]] = {}
     alike: dict[tuple[Any, ...], list[PodTemplate]] = {}
     for pod in pods:
-        group = alike.setdefault((pod.key, pod.path, *(id(claim) for claim in _named(pod, claims))), [])
+        group = alike.setdefault((pod.key, pod.path, *map(id, objects.claims_of(pod))), [])
         same = next((one for one in group if one.document.value == pod.document.value), None)
         if same is None:
             group.append(pod)
@@ -144,15 +169,15 @@ def _copies(pods: Sequence[PodTemplate], claims: Claims) -> Mapping[int, list[Po
     return found
 
 
-def _of_pod(
-    pod: PodTemplate,
-    claims: Claims,
-    cluster: Cluster,
-    release: KubernetesRelease,
-    findings: list[Finding],
-    held: HeldClaims,
+def question_of(
+    objects: WrittenObjects, pod: PodTemplate, subject: str, findings: list[Finding] | None = None
 ) -> Question | None:
-    asked, allocated = asked_claims(pod, claims, held, written_first=True)
+    """Return what a pod asks for; None if one of its claims is nowhere.
+
+    With `findings`, what is wrong with its claims is added to them, and None is returned for it and for a pod that asks
+    for nothing; a claim of the files comes before one of the cluster that holds devices. Without them it is raised.
+    """
+    asked, allocated = objects.asked(pod, written_first=findings is not None)
     sketches: dict[str, ClaimSketch | None] = {}
     named: dict[str, tuple[str, str]] = {}
     for entry, claim in asked.items():
@@ -162,27 +187,40 @@ def _of_pod(
         sketches[entry.name] = _sketch(findings, place, claim.spec, entry.name)
         if entry.claim:
             named[entry.name] = (pod.document.namespace, entry.claim)
-    place = pod.document.at(pod.path)
+    cluster, release, place = objects.cluster, objects.release, pod.document.at(pod.path)
     extended, without = extended_spec(pod, cluster, release), frozenset[str]()
     if extended is not None:
         sketches[EXTENDED] = _sketch(findings, place, extended, EXTENDED)
         without = plugin_nodes(pod, cluster)
-        findings += plugin_findings(pod, sorted(without))
-        findings += missing_class_findings(pod, extended, cluster)
-        findings += stale_class_findings(pod, extended, cluster, release)
+        if findings is not None:
+            findings += plugin_findings(pod, sorted(without))
+            findings += missing_class_findings(pod, extended, cluster)
+            findings += stale_class_findings(pod, extended, cluster, release)
     known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
-    if len(known) < len(sketches) or not (known or allocated):
+    if len(known) < len(sketches) or not (known or allocated or findings is None):
         return None
-    unserved = unserved_resources(pod, cluster, release)
     return Question(
-        pod.subject, place, known, pod.replicas, named, pod.spec, pod.per_node, without, unserved, tuple(allocated)
+        subject,
+        place,
+        known,
+        cluster,
+        release,
+        pod.replicas,
+        named,
+        pod.spec,
+        pod.per_node,
+        without,
+        unserved_resources(pod, cluster, release),
+        tuple(allocated),
     )
 
 
-def _sketch(findings: list[Finding], place: Origin, spec: ResourceClaimSpec, name: str) -> ClaimSketch | None:
+def _sketch(findings: list[Finding] | None, place: Origin, spec: ResourceClaimSpec, name: str) -> ClaimSketch | None:
     try:
         return sketch_of(spec, name)
     except (SketchError, CelError) as error:
+        if findings is None:
+            raise
         advice = "Correct it first."
         findings.append(Finding("claim-not-planned", Severity.ERROR, name, error.message, advice, place))
         return None

@@ -22,7 +22,7 @@ from dra_lab.gitops.folder import Manifests, written_rules
 from dra_lab.gitops.object_pods import PodTemplate, namespace_of
 from dra_lab.gitops.pending import explain, template_of
 from dra_lab.gitops.questions import Question, questions_of
-from dra_lab.gitops.references import HeldClaims
+from dra_lab.gitops.references import HeldClaims, WrittenObjects
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.gitops.taint_rule import rule_effect
 from dra_lab.gitops.workload_fit import WorkloadFit
@@ -239,11 +239,12 @@ class ReleaseAnswers:
 
     def _starts(self) -> Found:
         """Yield whether each kind of running pod, and each other kind of claim, fits if nothing is in use."""
-        idle, held = when_idle(self.cluster), HeldClaims(self.cluster, idle=True)
+        held = HeldClaims(self.cluster, idle=True)
+        objects = WrittenObjects.read(Manifests(), when_idle(self.cluster), self.release, held)
         running = [pod for pod in running_pods(self.cluster) if pod.known]
         used = {msgspec.json.encode(claim.spec) for pod in running for _, claim in pod.claims}
-        questions = [*self._of_running(running, idle, held), *self._of_claims(used, held)]
-        fit = WorkloadFit(idle, self.release, self.deadline)
+        questions = [*self._of_running(running, objects), *_of_claims(used, objects)]
+        fit = WorkloadFit(objects.cluster, self.release, self.deadline)
         for question in questions:
             key = ("pod" if question.spec else "claim", question.subject)
             if not self._left:
@@ -252,7 +253,7 @@ class ReleaseAnswers:
                 (reviewed,), findings = fit.answers([question])
                 yield key, replace(self._fit(reviewed, findings), origin=None)
 
-    def _of_running(self, running: Iterable[RunningPod], idle: Cluster, held: HeldClaims) -> Iterator[Question]:
+    def _of_running(self, running: Iterable[RunningPod], objects: WrittenObjects) -> Iterator[Question]:
         """Yield a question for each kind of running pod: pods that differ in their names and nodes are one kind."""
         kinds: dict[bytes, list[PodTemplate]] = {}
         for one in running:
@@ -262,20 +263,8 @@ class ReleaseAnswers:
             kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(replace(pod, spec=spec))
         for pods in kinds.values():
             subject = some([f"{namespace_of(pod)}/{pod.document.name}" for pod in pods])
-            for question in questions_of(pods[:1], {}, idle, self.release, [], held):
+            for question in questions_of(objects, pods[:1], []):
                 yield replace(question, subject=subject)
-
-    def _of_claims(self, used: Collection[bytes], held: HeldClaims) -> Iterator[Question]:
-        """Yield a question for each kind of claim and template of the cluster that no running pod uses."""
-        kinds: dict[bytes, tuple[ResourceClaimSpec, list[str]]] = {}
-        named = [(f"{space}/{name}", one.spec) for (space, name), one in held.by_name.items()]
-        named += [(f"template {space}/{name}", one.spec.spec) for (space, name), one in held.templates.items()]
-        for name, spec in named:
-            kinds.setdefault(msgspec.json.encode(spec), (spec, []))[1].append(name)
-        for encoded, (spec, names) in kinds.items():
-            if spec.devices.requests and encoded not in used:
-                with suppress(DraLabError):  # it cannot be planned in any release
-                    yield Question(some(names), Origin(), {"claim": sketch_of(spec, "claim")})
 
     # ---------------------------------------------------------------- manifests
 
@@ -318,6 +307,21 @@ class ReleaseAnswers:
         if finding is None:
             return Answer(words, value, works, ended, origin=state.origin)
         return Answer(words, value, works, ended, rule, _CHANGES, finding.advice, state.origin)
+
+
+def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[Question]:
+    """Yield a question for each kind of claim and template of the cluster that no running pod uses."""
+    kinds: dict[bytes, tuple[ResourceClaimSpec, list[str]]] = {}
+    held = objects.held
+    named = [(f"{space}/{name}", one.spec) for (space, name), one in held.by_name.items()]
+    named += [(f"template {space}/{name}", one.spec.spec) for (space, name), one in held.templates.items()]
+    for name, spec in named:
+        kinds.setdefault(msgspec.json.encode(spec), (spec, []))[1].append(name)
+    for encoded, (spec, names) in kinds.items():
+        if spec.devices.requests and encoded not in used:
+            with suppress(DraLabError):  # it cannot be planned in any release
+                sketch = sketch_of(spec, "claim")
+                yield Question(some(names), Origin(), {"claim": sketch}, objects.cluster, objects.release)
 
 
 _RELEASE = re.compile(
