@@ -174,8 +174,8 @@ def question_of(
 ) -> Question | None:
     """Return what a pod asks for; None if one of its claims is nowhere.
 
-    With `findings`, what is wrong with its claims is added to them, and None is returned for it and for a pod that asks
-    for nothing; a claim of the files comes before one of the cluster that holds devices. Without them it is raised.
+    Without `findings`, a claim that cannot be planned is raised. With them it is added to them, and the return value is
+    None, also for a pod that asks for nothing; claims of the files come before those of the cluster that hold devices.
     """
     asked, allocated = objects.asked(pod, written_first=findings is not None)
     sketches: dict[str, ClaimSketch | None] = {}
