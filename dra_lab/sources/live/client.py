@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -112,8 +112,12 @@ class ReadingClient:
         """
         return self._retried(lambda: self._once(path, query), attempts or self.limits.attempts)
 
-    def stream(self, path: str, query: Query = {}) -> Stream:  # noqa: B006  never changed
-        """Begin an answer that comes line by line (a watch); not tried again. Raises like `get`."""
+    @contextmanager
+    def lines(self, path: str, query: Query) -> Iterator[Iterator[bytes]]:
+        """Begin an answer that goes on until the server ends it (a watch), not tried again. Raises like `get`.
+
+        Its lines raise Unreachable when the connection is cut or silent too long.
+        """
         used = self._connection
         try:
             response = self._begun(path, query)
@@ -122,7 +126,11 @@ class ReadingClient:
                 raise
             self._renew(used)
             response = self._begun(path, query)
-        return Stream(response, used.server, self.limits.body)
+        try:
+            yield self._lines(response, used.server)
+        finally:
+            with suppress(Exception):
+                response.close()
 
     def close(self) -> None:
         """Close the connections."""
@@ -142,6 +150,20 @@ class ReadingClient:
         if socket is not None:
             socket.settimeout(self.limits.idle)
         return response
+
+    def _lines(self, response: Any, server: str) -> Iterator[bytes]:
+        rest = b""
+        try:
+            pieces = iter(partial(response.read1, _CHUNK, decode_content=True), b"")
+            for part in response.stream(_CHUNK, decode_content=True) if response.chunked else pieces:
+                *whole, rest = (rest + part).split(b"\n")
+                if len(rest) > self.limits.body:
+                    raise Unreachable(f"{server} sends a line that does not end", passing=True)
+                yield from filter(None, whole)
+        except SourceError:
+            raise
+        except Exception as error:  # noqa: BLE001  see `_once`
+            raise unreachable_of(error, server) from None
 
     def _retried(self, call: Callable[[], T], attempts: int) -> T:
         attempt, renewed = 0, False
@@ -225,33 +247,3 @@ class ReadingClient:
         except Exception as error:  # noqa: BLE001  see above
             raise unreachable_of(error, connection.server) from None
         raise refusal_of(response.status, body, response.headers, connection.server)
-
-
-class Stream:
-    """The lines of an answer that goes on until the server ends it."""
-
-    def __init__(self, response: Any, server: str, limit: int) -> None:
-        """Read from a response whose headers have come; a line longer than `limit` bytes is refused."""
-        self._response = response
-        self._server = server
-        self._limit = limit
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines without their ends. Raises Unreachable when the connection is cut or silent too long."""
-        rest = b""
-        try:
-            pieces = iter(partial(self._response.read1, _CHUNK, decode_content=True), b"")
-            for part in self._response.stream(_CHUNK, decode_content=True) if self._response.chunked else pieces:
-                *whole, rest = (rest + part).split(b"\n")
-                if len(rest) > self._limit:
-                    raise Unreachable(f"{self._server} sends a line that does not end", passing=True)
-                yield from filter(None, whole)
-        except SourceError:
-            raise
-        except Exception as error:  # noqa: BLE001  see ReadingClient
-            raise unreachable_of(error, self._server) from None
-
-    def release(self) -> None:
-        """Give the socket back; called by the thread that read the lines."""
-        with suppress(Exception):
-            self._response.close()

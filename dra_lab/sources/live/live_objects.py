@@ -11,7 +11,7 @@ from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, QueueObject
 from dra_lab.model.topologies import CUSTOM_RESOURCES, TopologyObject
-from dra_lab.sources.live.kinds import FIELDS, KINDS, Kind
+from dra_lab.sources.live.kinds import KIND_BY_NAME, KINDS, Kind
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
 
 
@@ -23,14 +23,14 @@ class LiveObjects:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        """Take the objects of a snapshot over."""
+        """Begin with the objects of a snapshot."""
         self._latest = cluster
         self._own_findings = cluster.findings
         self._claims_known = cluster.claims_known
         self._lock = threading.Lock()
         self._topologies, self._queues = cluster.topologies, cluster.queues
         self._objects: dict[str, dict[Key, Any]] = {
-            kind.name: {key_of(item): item for item in vars(cluster)[FIELDS[kind.name]]} for kind in KINDS
+            kind.name: {key_of(item): item for item in vars(cluster)[kind.field]} for kind in KINDS
         }
         self._order = {kind: dict.fromkeys(sorted(objects)) for kind, objects in self._objects.items()}
         self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
@@ -125,15 +125,19 @@ class LiveObjects:
         `extra` are findings about the following itself, which stand behind those of the objects.
         """
         with self._lock:
-            changes: dict[str, Any] = {FIELDS[kind]: self._in_order(kind) for kind in self._dirty}
+            changes: dict[str, Any] = {KIND_BY_NAME[kind].field: self._in_order(kind) for kind in self._dirty}
             self._dirty.clear()
             findings = (*self._own_findings, *(f for found in self._findings.values() for f in found), *extra)
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
-            changes |= {"findings": tuple(dict.fromkeys(findings)), "read_at": read_at}
-            changes["resource_versions"] = dict(versions)
-            changes |= {"claims_known": self._claims_known, "topologies": self._topologies}
-            changes["queues"] = self._queues
-            self._latest = self._latest.with_objects(**changes)
+            self._latest = self._latest.with_objects(
+                **changes,
+                findings=tuple(dict.fromkeys(findings)),
+                read_at=read_at,
+                resource_versions=dict(versions),
+                claims_known=self._claims_known,
+                topologies=self._topologies,
+                queues=self._queues,
+            )
             return self._latest
 
     def _in_order(self, kind: str) -> tuple[Any, ...]:

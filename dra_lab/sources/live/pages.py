@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -16,12 +16,12 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
-from dra_lab.model.decoding import JsonDecoder, decoder, from_builtins, from_json
+from dra_lab.model.decoding import from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
 from dra_lab.model.pods import Pod
 from dra_lab.model.slices import ResourceSlice, share_attributes
 from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
+from dra_lab.sources.live.kinds import Kind, Served, not_kubernetes
 from dra_lab.sources.live.refusals import Refusal
 
 Key = tuple[str, str]
@@ -133,18 +133,17 @@ class Page:
     findings: tuple[Finding, ...] = ()
 
 
-@lru_cache(maxsize=16)
-def _page_decoder(kind: str) -> JsonDecoder[Any]:
-    model = KIND_BY_NAME[kind].model
-    fields = [("kind", str), ("metadata", _ListMeta), ("items", list[model])]  # type: ignore[valid-type]
-    return decoder(msgspec.defstruct(f"{kind}Page", fields))
+@cache
+def _page_type(kind: Kind) -> Any:
+    fields = [("kind", str), ("metadata", _ListMeta), ("items", list[kind.model])]  # type: ignore[name-defined]
+    return msgspec.defstruct(f"{kind.name}Page", fields)
 
 
 def _page_of(answer: bytes, served: Served, server: str, source: str) -> Page:
     kind = served.kind
     if _is_v1(served):
         with suppress(msgspec.MsgspecError, RecursionError):
-            page = _page_decoder(kind.name).decode(answer)
+            page = from_json(answer, _page_type(kind))
             if page.kind == f"{kind.name}List":
                 return Page(page.metadata, page.items, len(page.items))
     try:
@@ -166,11 +165,6 @@ def _is_v1(served: Served) -> bool:
     return not served.kind.group or served.api_version == RESOURCE_V1
 
 
-@lru_cache(maxsize=16)
-def _decoder(kind: str) -> JsonDecoder[Any]:
-    return decoder(KIND_BY_NAME[kind].model)
-
-
 def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tuple[Finding, ...]]:
     """Return one object of a list or event as a model value, or None, and what is wrong with it.
 
@@ -179,7 +173,7 @@ def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tu
     kind = served.kind
     try:
         if _is_v1(served):
-            return _decoder(kind.name).decode(raw), ()
+            return from_json(raw, kind.model), ()
         plain = {**from_json(raw, dict), "kind": kind.name, "apiVersion": served.api_version}
         return from_builtins(upgrade(plain), kind.model), ()
     except (msgspec.MsgspecError, ManifestError, TypeError, RecursionError):
