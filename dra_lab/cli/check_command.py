@@ -93,8 +93,7 @@ def run(options: argparse.Namespace) -> int:
         _fix(options)
     manifests = read_manifests(options.paths)
     if options.baseline:
-        from dra_lab.gitops.baseline import read_baseline
-        from dra_lab.gitops.compare import compare_reviews
+        from dra_lab.gitops.compare import compare_reviews, read_baseline
 
         # the revision is read first: an unknown one need not wait for the planning
         baseline = read_baseline(options.baseline, options.paths)

@@ -29,7 +29,7 @@ from dra_lab.planner.budget import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.exports.manifests import ManifestText
-    from dra_lab.gitops.questions import Question
+    from dra_lab.gitops.claims_of_file import Question
 
 _SECONDS = 60.0
 

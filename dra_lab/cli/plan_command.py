@@ -44,7 +44,7 @@ from dra_lab.planner.budget import command_waits
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.questions import Question
+    from dra_lab.gitops.claims_of_file import Question
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.running import Movable
     from dra_lab.words.plan_document import AfterPlan

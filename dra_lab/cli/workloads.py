@@ -20,7 +20,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import PodGroup, Workload, asked_name, workload_of
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.questions import Question
+    from dra_lab.gitops.claims_of_file import Question
     from dra_lab.model.plan import Plan
     from dra_lab.model.sketch import PodDrawing
     from dra_lab.pinning.gang_fills import Requests
@@ -217,9 +217,8 @@ class _Reading:
         return name
 
     def _read_pod(self, one: ClaimOptions) -> Question:
-        from dra_lab.gitops.claims_of_file import read_pod
+        from dra_lab.gitops.claims_of_file import Question, read_pod
         from dra_lab.gitops.folder import with_own_classes
-        from dra_lab.gitops.questions import Question
         from dra_lab.index.not_read import refuse_not_read
         from dra_lab.session import read_sketch
 

@@ -2,24 +2,236 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from dra_lab.checks.document_checks import check_text
-from dra_lab.errors import InputError, ManifestError, SourceError
+from dra_lab.errors import Cancelled, CelError, InputError, ManifestError, SketchError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.extended_resources import amount_findings, plugin_findings, unserved_findings
+from dra_lab.gitops.document_findings import claim_subjects
+from dra_lab.gitops.extended_resources import (
+    EXTENDED,
+    amount_findings,
+    extended_spec,
+    missing_class_findings,
+    plugin_findings,
+    plugin_nodes,
+    stale_class_findings,
+    unserved_findings,
+    unserved_resources,
+)
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.object_pods import PodTemplate, namespace_of, subjects_of
 from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
-from dra_lab.gitops.questions import Question, question_of
-from dra_lab.gitops.references import CLAIM, TEMPLATE, WrittenObjects, check_references, every_claim
+from dra_lab.gitops.references import CLAIM, TEMPLATE, WrittenClaim, WrittenObjects, check_references, every_claim
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
+from dra_lab.pinning.node_search import start_findings
+from dra_lab.planner.allowed_nodes import allowed_nodes
+from dra_lab.planner.node_tests import admitted_nodes, node_tests, only_nodes, why_no_node
+from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.read_back import sketch_of
+
+
+@dataclass(frozen=True)
+class Question:
+    """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
+
+    `cluster` has the DeviceClasses of the files. `named` are the claims that all pods share (`resourceClaimName`), each
+    with the namespace and name of the ResourceClaim: they are allocated once. `spec` is the pod's spec as written,
+    empty for a claim that no pod uses. `without` are nodes on which a device plugin serves it. `unserved` are extended
+    resources that no DeviceClass serves. `allocated` are claims of the pod that the cluster has, with the devices that
+    they hold. `copies` are the places of the same question in other files, and `told_apart` says that another workload
+    has the same name. `findings` are those of its file.
+    """
+
+    subject: str
+    origin: Origin
+    claims: Mapping[str, ClaimSketch]
+    cluster: Cluster
+    release: KubernetesRelease
+    replicas: int = 1
+    named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    per_node: bool = False
+    without: frozenset[str] = frozenset()
+    unserved: tuple[str, ...] = ()
+    allocated: tuple[ResourceClaim, ...] = ()
+    copies: tuple[Origin, ...] = ()
+    told_apart: bool = False
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Return every place of the question."""
+        return self.origin, *self.copies
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes on which its devices would be claimed."""
+        admitted = admitted_nodes(self.cluster, self.spec, per_node=self.per_node)
+        pod = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted))
+        allowed = pod.allowed(self.cluster)
+        return tuple(n for n in admitted if n not in self.without and (allowed is None or n in allowed))
+
+    @property
+    def admitted(self) -> frozenset[str] | None:
+        """Return the same nodes; None for all that are not cordoned, as for claims without a pod."""
+        nodes = frozenset(self.nodes) if self.spec else None
+        return None if nodes == self.cluster.open_nodes else nodes
+
+    @property
+    def why_nowhere(self) -> str:
+        """Return why no node admits it."""
+        why = why_no_node(self.cluster, [*node_tests(self.cluster, self.spec, per_node=self.per_node)])
+        return why or self._not_allowed or "no node admits the pod"
+
+    @property
+    def _not_allowed(self) -> str:
+        return allowed_nodes(self.cluster, self.spec, self.allocated, "", self.release).why
+
+    @property
+    def wanted(self) -> int:
+        """Return how many times its devices are needed: once where every claim is shared."""
+        return 1 if len(self.named) == len(self.claims) else self.replicas
+
+    @property
+    def workload(self) -> Workload:
+        """Return it as the planner's workload."""
+        return Workload(self.subject, tuple(self.claims.values()), replicas=self.wanted)
+
+    @property
+    def planned(self) -> PodClaims:
+        """Return one pod of it, as `planner.make_plan` takes it."""
+        why = self._not_allowed if self.spec and not self.nodes else ""
+        return PodClaims(self.claims, allocated=self.allocated, nodes=self.admitted, why_nowhere=why)
+
+    def search(self, plan: Plan, *, time_limit: float, cancel: threading.Event | None = None) -> tuple[Finding, ...]:
+        """Return what kube-scheduler's search for the claims of a plan that fits does, on every node that it may use.
+
+        A search that is cancelled, or needs a rule that our copy of kube-scheduler does not know, is open.
+        """
+        if not plan.fits or not self.claims:
+            return ()
+        allowed = self.planned.allowed(self.cluster)
+        on = self.cluster if allowed is None else only_nodes(self.cluster, sorted(allowed))
+        claims = tuple(self.claims.values())
+        limits: dict[str, Any] = {"time_limit": time_limit, "cancel": cancel}
+        try:
+            return start_findings(claims, on, self.release, self.subject, written=True, **limits)
+        except Cancelled as error:
+            message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
+            return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
+
+
+def questions_of(objects: WrittenObjects, pods: Sequence[PodTemplate], findings: list[Finding]) -> list[Question]:
+    """Return the questions about pods; what keeps a claim from being planned is added to `findings`.
+
+    A claim or template that is not among the manifests may be one that the cluster has. A workload that names any other
+    claim is not asked for, as its reference has a finding; its other claims are asked for by themselves. A workload
+    that several files have, with the same claims, is asked for once.
+    """
+    questions, used = [], set()
+    copies = _copies(objects, pods)
+    first = [pod for pod in pods if id(pod) in copies]
+    for pod, subject in zip(first, subjects_of(first), strict=True):
+        question = question_of(objects, pod, subject, findings)
+        if question is None:
+            continue
+        used |= {id(claim) for claim in objects.claims_of(pod)}
+        places = tuple(copy.document.at(copy.path) for copy in copies[id(pod)])
+        apart = any(one.key == pod.key and one.document is not pod.document for one in first)
+        questions.append(replace(question, copies=places, told_apart=apart))
+    unused = [claim for claim in every_claim(objects.claims) if id(claim) not in used]
+    for claim, subject in zip(unused, claim_subjects(unused), strict=True):
+        document = claim.document
+        sketch = _sketch(findings, document.at(claim.path), claim.spec, document.name)
+        if sketch is not None:
+            also, on = tuple(copy.at("") for copy in claim.copies), (objects.cluster, objects.release)
+            questions.append(Question(subject, document.at(""), {document.name: sketch}, *on, copies=also))
+    return questions
+
+
+def _copies(objects: WrittenObjects, pods: Sequence[PodTemplate]) -> Mapping[int, list[PodTemplate]]:
+    """Return for each pod template, by its `id`, the later ones that are the same and have the same claims."""
+    found: dict[int, list[PodTemplate]] = {}
+    alike: dict[tuple[Any, ...], list[PodTemplate]] = {}
+    for pod in pods:
+        group = alike.setdefault((pod.key, pod.path, *map(id, objects.claims_of(pod))), [])
+        same = next((one for one in group if one.document.value == pod.document.value), None)
+        if same is None:
+            group.append(pod)
+            found[id(pod)] = []
+        else:
+            found[id(same)].append(pod)
+    return found
+
+
+def question_of(
+    objects: WrittenObjects, pod: PodTemplate, subject: str, findings: list[Finding] | None = None
+) -> Question | None:
+    """Return what a pod asks for; None if one of its claims is nowhere.
+
+    Without `findings`, a claim that cannot be planned is raised. With them it is added to them, and the return value is
+    None, also for a pod that asks for nothing; claims of the files come before those of the cluster that hold devices.
+    """
+    asked, allocated = objects.asked(pod, written_first=findings is not None)
+    sketches: dict[str, ClaimSketch | None] = {}
+    named: dict[str, tuple[str, str]] = {}
+    for entry, claim in asked.items():
+        if claim is None:
+            return None
+        place = claim.document.at(claim.path) if isinstance(claim, WrittenClaim) else pod.document.at(entry.path)
+        sketches[entry.name] = _sketch(findings, place, claim.spec, entry.name)
+        if entry.claim:
+            named[entry.name] = (pod.document.namespace, entry.claim)
+    cluster, release, place = objects.cluster, objects.release, pod.document.at(pod.path)
+    extended, without = extended_spec(pod, cluster, release), frozenset[str]()
+    if extended is not None:
+        sketches[EXTENDED] = _sketch(findings, place, extended, EXTENDED)
+        without = plugin_nodes(pod, cluster)
+        if findings is not None:
+            findings += plugin_findings(pod, sorted(without))
+            findings += missing_class_findings(pod, extended, cluster)
+            findings += stale_class_findings(pod, extended, cluster, release)
+    known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
+    if len(known) < len(sketches) or not (known or allocated or findings is None):
+        return None
+    return Question(
+        subject,
+        place,
+        known,
+        cluster,
+        release,
+        pod.replicas,
+        named,
+        pod.spec,
+        pod.per_node,
+        without,
+        unserved_resources(pod, cluster, release),
+        tuple(allocated),
+    )
+
+
+def _sketch(findings: list[Finding] | None, place: Origin, spec: ResourceClaimSpec, name: str) -> ClaimSketch | None:
+    try:
+        return sketch_of(spec, name)
+    except (SketchError, CelError) as error:
+        if findings is None:
+            raise
+        advice = "Correct it first."
+        findings.append(Finding("claim-not-planned", Severity.ERROR, name, error.message, advice, place))
+        return None
+
 
 _SOME = 6
 

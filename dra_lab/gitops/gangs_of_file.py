@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.claims_of_file import pods_with_claims
+from dra_lab.gitops.claims_of_file import Question, pods_with_claims
 from dra_lab.gitops.folder import Document, read_manifests, with_topologies
 from dra_lab.gitops.gang_fields import (
     SUBGROUP,
@@ -24,7 +24,6 @@ from dra_lab.gitops.gang_fields import (
     written_gang,
 )
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.gitops.questions import Question
 from dra_lab.manifests.pod_templates import typed_spec, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta

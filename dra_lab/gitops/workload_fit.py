@@ -9,8 +9,8 @@ from typing import Any
 
 from dra_lab.errors import CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.claims_of_file import Question
 from dra_lab.gitops.extended_resources import EXTENDED, unserved_words
-from dra_lab.gitops.questions import Question
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster

@@ -14,7 +14,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import PodDrawing, claims_of
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.questions import Question
+    from dra_lab.gitops.claims_of_file import Question
 
 _CHOOSES = ("nodeName", "nodeSelector", "tolerations")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

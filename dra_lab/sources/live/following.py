@@ -16,14 +16,11 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
-from dra_lab.sources.live.client import ReadingClient, ReadLimits
-from dra_lab.sources.live.connection import connect
+from dra_lab.sources.live.client import ReadingClient, ReadLimits, Refusal, Unreachable, status_of_event
+from dra_lab.sources.live.connection import PREFIX, connect, find_context
 from dra_lab.sources.live.kinds import Served, discover, read_custom
-from dra_lab.sources.live.kubeconfig import PREFIX, find_context
-from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.missing import refused_credentials, right_missing
-from dra_lab.sources.live.pages import decode_item, list_kind
-from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
+from dra_lab.sources.live.pages import LiveObjects, decode_item, list_kind
 
 GATHER = 0.5
 """Seconds in which changes are gathered before they become a snapshot; a change is seen so much later at least."""

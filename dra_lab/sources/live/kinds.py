@@ -21,9 +21,8 @@ from dra_lab.model.pods import Pod
 from dra_lab.model.queues import CUSTOM_KINDS, ClusterQueue, Configuration, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS, TOPOLOGY_KINDS
-from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.kubeconfig import Context
-from dra_lab.sources.live.refusals import Refusal
+from dra_lab.sources.live.client import ReadingClient, Refusal
+from dra_lab.sources.live.connection import Context
 
 
 @dataclass(frozen=True, slots=True)

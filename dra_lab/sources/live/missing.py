@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.versions import GROUP
+from dra_lab.sources.live.client import Refusal
+from dra_lab.sources.live.connection import Context
 from dra_lab.sources.live.kinds import KINDS, Kind, Served
-from dra_lab.sources.live.kubeconfig import Context
-from dra_lab.sources.live.refusals import Refusal
 
 _ROLE = "dra-lab-reader"
 _USER = re.compile('User "([^"]+)" cannot ')

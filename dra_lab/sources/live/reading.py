@@ -23,10 +23,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
 from dra_lab.model.queues import CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
-from dra_lab.sources.live.client import ReadingClient, ReadLimits
-from dra_lab.sources.live.connection import connect
+from dra_lab.sources.live.client import ReadingClient, ReadLimits, Refusal
+from dra_lab.sources.live.connection import Context, connect, find_context
 from dra_lab.sources.live.kinds import KIND_BY_NAME, KINDS, Served, discover, read_custom
-from dra_lab.sources.live.kubeconfig import Context, find_context
 from dra_lab.sources.live.missing import (
     namespace_empty,
     namespaces_only,
@@ -38,7 +37,6 @@ from dra_lab.sources.live.missing import (
     server_not_verified,
 )
 from dra_lab.sources.live.pages import Key, ListedObjects, list_kind
-from dra_lab.sources.live.refusals import Refusal
 
 
 @dataclass(frozen=True, slots=True)
