@@ -197,7 +197,7 @@ def _explain_pods(options: argparse.Namespace) -> int:
     """Print why pods of the cluster are pending: that of --pod, or every pod that waits for devices."""
     from dra_lab.gitops.pending import explain
 
-    found = explain(cluster_of(options), options.pod, release=release_of(options), node=options.node)
+    found = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
     return _print_pods(options, found)
 
 

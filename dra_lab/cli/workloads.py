@@ -146,10 +146,15 @@ class _Reading:
         if drawing is not None:
             self._add_drawn_gangs(one, drawing.workloads)
             return
-        from dra_lab.gitops.gangs_of_file import read_gangs
+        from dra_lab.gitops.workloads_of_file import read_workloads
 
-        for each in read_gangs(one.claim, self.read, self.release):
-            self._add_gang(GangInput(each.gang, None, each.queue, one.claim, each.requests, True), one)
+        for each in read_workloads(one.claim, self.read, self.release):
+            workload = each.workload
+            if workload.is_gang or each.queue:
+                self._add_gang(GangInput(workload, None, each.queue, one.claim, each.requests, True), one)
+            else:
+                number = workload.replicas if one.replicas is None else one.replicas
+                self.written.add(self._add_workload(workload.name, workload.claims, number))
             self.findings += each.findings
             self._of_gangs.append(each.cluster)
 

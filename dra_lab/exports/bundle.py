@@ -131,24 +131,14 @@ def make_bundle(
     """Return an export: the same drawings and target give the same bytes of every manifest, whatever is in use.
 
     Only `written` depends on the cluster: what a person asked to have pinned, and what keeps pods off nodes on which
-    kube-scheduler would give up. Only the record contains the plan, its proofs, runs and pins, our version and the
-    digests of the inputs, so that a new version changes no manifest. `Wanted.annotate` adds them to the manifests too.
+    kube-scheduler would give up; without it the claims are as drawn, not simulated. Only the record contains the plan,
+    its proofs, runs and pins, our version and the digests of the inputs, so that a new version changes no manifest.
+    `Wanted.annotate` adds them to the manifests too.
 
-    Args:
-        what: A plan, or a drawing without one. If more than one pod is planned, each workload has its templates and
-            an example, named after it.
-        cluster: The cluster that it was planned on.
-        target: The release, version, kind and namespace.
-        wanted: The other files. A person's own workload (`Wanted.workload`) gets the claims in place of an example;
-            their names then end in a digest, because a template's spec is immutable.
-        written: The manifests with which kube-scheduler was simulated; default: as drawn, not simulated.
-
-    Returns:
-        The files, the record and the findings.
-
-    Raises:
-        InputError: A workload or target cannot be written, replicas would share one claim, or two objects would have
-            the same name.
+    `what` is a plan, or a drawing without one. If more than one pod is planned, each workload has its templates and an
+    example, named after it. A person's own workload (`Wanted.workload`) gets the claims in place of an example; their
+    names then end in a digest, because a template's spec is immutable. Raises InputError if a workload or target cannot
+    be written, replicas would share one claim, or two objects would have the same name.
     """
     wanted, written = wanted or Wanted(), written or Written()
     answer = what if isinstance(what, Plan) else None

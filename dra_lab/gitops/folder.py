@@ -107,15 +107,6 @@ def read_manifests(paths: Iterable[str | Path]) -> Manifests:
     Raises:
         SourceError: There is no file or folder at a path, or a folder has no manifests or more than 10,000.
         ManifestError: Standard input is not UTF-8.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from dra_lab import read_manifests
-        >>> # With a small file.
-        >>> _ = Path("claim.yaml").write_text("{kind: ResourceClaim, metadata: {name: gpus}}")
-        >>> read = read_manifests(["claim.yaml"])
-        >>> [(one.kind, one.name, one.line("metadata.name")) for one in read.documents], read.findings
-        ([('ResourceClaim', 'gpus', 1)], ())
     """
     findings: list[Finding] = []
     return manifests_of(_texts(paths, findings), findings)

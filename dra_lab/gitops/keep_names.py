@@ -48,7 +48,8 @@ def keep_names(
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import KubernetesRelease, load_cluster, read_manifests
+        >>> from dra_lab import KubernetesRelease, load_cluster
+        >>> from dra_lab.gitops.folder import read_manifests
         >>> from dra_lab.gitops.keep_names import keep_names
         >>> # With a small file.
         >>> spec = "{containers: [{name: main, resources: {limits: {amd.com/gpu: 2}}}]}"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
@@ -24,12 +24,15 @@ from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resourc
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.pod_reason import Explanation, PodReason
 from dra_lab.model.pods import Pod
+from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.model.slices import DeviceTaintRule
+from dra_lab.model.workload import Workload
 from dra_lab.planner.allowed_nodes import allowed_nodes, not_checked, reported
 from dra_lab.sketch.links import listed
 from dra_lab.sketch.read_back import sketch_of
@@ -42,6 +45,8 @@ READ_PODS = "kubectl get pods,resourceclaims,resourceclaimtemplates,resourceslic
 _KUEUE_GATE, _KUEUE_QUEUE = "kueue.x-k8s.io/admission", "kueue.x-k8s.io/queue-name"
 _MOST_RESERVED = 256
 _SECONDS = 60.0
+
+Requests = Mapping[str, Mapping[str, QuantityText]]
 
 
 @dataclass(frozen=True)
@@ -72,36 +77,67 @@ class WaitingPod:
         return bool(value_at(self.pod.document.value, "status.phase"))
 
 
+@overload
 def explain(
     cluster: Cluster,
-    pod: str = "",
+    what: None = ...,
     *,
+    pod: str = ...,
+    rule: DeviceTaintRule | str | Path | None = ...,
+    release: KubernetesRelease | str | None = ...,
+    node: str = ...,
+    time_limit: float = ...,
+    cancel: threading.Event | None = ...,
+) -> Explanation: ...
+@overload
+def explain(
+    cluster: Cluster,
+    what: Workload,
+    *,
+    queue: str = ...,
+    requests: Requests | None = ...,
+    release: KubernetesRelease | str | None = ...,
+    time_limit: float = ...,
+    cancel: threading.Event | None = ...,
+) -> GangVerdicts: ...
+def explain(
+    cluster: Cluster,
+    what: Workload | None = None,
+    *,
+    pod: str = "",
     rule: DeviceTaintRule | str | Path | None = None,
+    queue: str = "",
+    requests: Requests | None = None,
     release: KubernetesRelease | str | None = None,
     node: str = "",
     time_limit: float = _SECONDS,
     cancel: threading.Event | None = None,
-) -> Explanation:
-    """Return why a pod is pending, why each pending pod that waits for devices is, or what a taint rule would do.
+) -> Explanation | GangVerdicts:
+    """Return why pods are pending, what a taint rule would do, or what stops a workload in Kueue.
 
     The claims come from the cluster: `spec.resourceClaims`, `status.resourceClaimStatuses`, templates, and extended
     resources that a DeviceClass serves. Pods that are equal apart from their names get the same reason.
 
     Args:
-        cluster: The cluster with its pods.
+        cluster: The cluster with its pods, and with the queues of Kueue as far as they were read.
+        what: A workload of Kueue, whose quota, topology counts and devices are explained. Default None: pods or a rule.
         pod: `NAMESPACE/NAME`, or a name that one pod has; default "": every pending pod that waits for devices.
         rule: A DeviceTaintRule, or the path of a file with one: explain which devices it taints, which pods it evicts,
             and where these can go. Default None: explain pending pods.
+        queue: The LocalQueue of the workload, `NAME` or `NAMESPACE/NAME`, or the ClusterQueue. Default: the only one.
+        requests: What a pod of each group of the workload requests of its node, such as
+            `{"worker": {"cpu": "8", "memory": "64Gi"}}`. Default: not known.
         release: The release of Kubernetes; default: that of the cluster.
         node: Explain why the pod does not start on this node; default "": on any node.
         time_limit: Seconds for each pod, or for the places of all evicted pods.
         cancel: Ends the search when it is set.
 
     Returns:
-        The pods with one reason each, or `rule` and `moves`.
+        The pods with one reason each, or `rule` and `moves`. For a workload, three answers with their reasons: is the
+        quota of the queue enough, does Kueue count enough in a domain, and are devices free.
 
     Raises:
-        InputError: There is no such pod or node, or several pods of that name, or `rule` is given with one of them.
+        InputError: There is no such pod, node or queue, or several pods of that name, or two questions are asked.
         ManifestError: The file of `rule` contains something else, or the API server would refuse the rule.
 
     Example:
@@ -110,6 +146,15 @@ def explain(
         'No pod is pending for devices.'
     """
     target = cluster.target_release(release)
+    if what is not None:
+        if pod or node or rule is not None:
+            raise InputError("a workload is explained alone; leave out `pod`, `node` and `rule`")
+        from dra_lab.planner.gangs import gang_verdicts
+
+        options: dict[str, Any] = {"release": target, "time_limit": time_limit, "cancel": cancel}
+        return gang_verdicts(cluster, what, queue=queue, requests=requests, **options)
+    if queue or requests:
+        raise InputError("`queue` and `requests` are for a workload; give it, or leave them out")
     if rule is not None:
         if pod or node:
             raise InputError("`rule` is explained for the whole cluster; leave out `pod` and `node`")

@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import overload
 
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.errors import Cancelled, InputError
+from dra_lab.findings import Finding
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Key, ReleaseAnswers
@@ -27,6 +29,8 @@ _NO_FINDING, _NOT_CHECKED = Answer("no finding"), Answer("not checked", works=No
 _ABSENT = {ALLOCATED: Answer("would be allocated again"), PENDING: _NOT_CHECKED, STARTS: _NOT_CHECKED}
 
 
+@overload
+def check(cluster: Cluster, *, release: KubernetesRelease | str | None = ...) -> tuple[Finding, ...]: ...
 @overload
 def check(
     cluster: Cluster,
@@ -49,26 +53,26 @@ def check(
 ) -> Upgrade: ...
 def check(
     cluster: Cluster,
-    paths: Iterable[str | Path] = (),
+    paths: Iterable[str | Path] | None = None,
     *,
     release: KubernetesRelease | str | None = None,
     upgrade: KubernetesRelease | str | None = None,
     now: bool = False,
     time_limit: float = 60.0,
-) -> Review | Upgrade:
-    """Return whether manifests are valid and fit, or with `upgrade` which answers a newer release changes.
+) -> tuple[Finding, ...] | Review | Upgrade:
+    """Return what is wrong with a cluster, whether manifests are valid and fit, or what an upgrade changes.
 
     Args:
         cluster: The cluster.
-        paths: Files and folders of manifests, or "-" for standard input; an upgrade needs none.
+        paths: Files and folders of manifests, or "-" for standard input. Default None: the cluster alone.
         release: The release of Kubernetes; default: that of the cluster. An upgrade starts there.
         upgrade: The release where the upgrade ends; default None: manifests are checked in one release.
         now: Whether manifests get only devices that are not in use; default: all devices.
         time_limit: Seconds for all planning together.
 
     Returns:
-        The review of the manifests, or the changes by the upgrade: those of pools, slices, taint rules, selectors,
-        claims and pods of the cluster, and of the manifests.
+        The findings about the cluster, errors first, or the review of the manifests. With `upgrade` the answers that
+        change: those of pools, slices, taint rules, selectors, claims and pods of the cluster, and of the manifests.
 
     Raises:
         InputError: A release is not known, or `upgrade` is not newer than the other one.
@@ -76,11 +80,16 @@ def check(
 
     Example:
         >>> from dra_lab import check, load_cluster
+        >>> check(load_cluster("sample:trouble"))[0].rule
+        'pool-incomplete'
         >>> check(load_cluster("sample:two-sockets"), release="1.36.2", upgrade="1.36.3").outcome
         'fits'
     """
-    manifests = read_manifests(paths)
     start = cluster.target_release(release)
+    if paths is None and upgrade is None:
+        gates = {"server_version": f"v{start.version}", "feature_gates": start.gates}
+        return check_cluster(cluster if release is None else cluster.with_objects(**gates))
+    manifests = read_manifests(paths or ())
     if upgrade is None:
         return check_manifests(cluster, manifests, release=start, now=now, time_limit=time_limit)
     target = cluster.target_release(upgrade)

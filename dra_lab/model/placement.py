@@ -58,14 +58,9 @@ class PlacedPod(Struct, frozen=True, gc=False):
 
 
 class SameValues(Struct, frozen=True):
-    """The values of an attribute that the devices of every pod of a replica have (`Workload.same`).
+    """The values of an attribute that the devices of every pod of a replica have, sorted (`Workload.same`).
 
-    Args:
-        workload: The name of the workload.
-        replica: The number of its replica, from 0.
-        attribute: The full name of the attribute.
-        values: Its values, sorted: texts, whole numbers or bools.
-        inferred: No device publishes rails, and this attribute of NICs stands for them.
+    `inferred`: no device publishes rails, and this attribute of NICs stands for them.
     """
 
     workload: str

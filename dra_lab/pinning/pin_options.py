@@ -310,10 +310,18 @@ def _places(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, p
 def _replicas(
     cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned, published: Published
 ) -> _Options:
-    """Yield the devices of each planned replica as alternatives, the best replica first: of all requests, of each."""
+    """Yield the devices of each planned replica as alternatives, the best replica first: of all requests, of each.
+
+    One alternative may serve replicas on several nodes. Then these replicas follow each other in the alternatives of
+    every request, because first fit must reach the devices of one replica at the same time in all requests.
+    """
     reason = "planned replicas have different kinds of devices, which first fit otherwise mixes"
     order = sorted(range(len(planned.replicas)), key=lambda n: [goal.value for goal in planned.goals[n]])
     found = replica_alternatives(published, [planned.replicas[n] for n in order])
+    fewest_first = sorted(found.values(), key=lambda texts: len(set(texts)))
+    at = sorted(range(len(order)), key=lambda n: [texts.index(texts[n]) for texts in fewest_first])
+    order = [order[n] for n in at]
+    found = {name: tuple(texts[n] for n in at) for name, texts in found.items()}
     own: dict[str, tuple[tuple[str, str], ...]] = {}
     free = _free_requests(cluster, release, sketch)
     for name in (name for name in found if name in free):

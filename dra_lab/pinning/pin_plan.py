@@ -98,15 +98,6 @@ def pin_plan(
 
     Raises:
         UnsupportedFeature: The plan uses a rule that the copy of the scheduler does not have.
-
-    Example:
-        >>> from dra_lab import KubernetesRelease, load_cluster, make_plan, pin_plan, read_sketch
-        >>> # On a sample cluster.
-        >>> cluster, sketch = load_cluster("sample:mi300x"), read_sketch("sample:mi300x/gpu-nic-pairs")
-        >>> pinned = pin_plan(cluster, make_plan(cluster, sketch), KubernetesRelease("1.36"))
-        >>> # What it returns.
-        >>> [pin.text for pin in pinned.pins], pinned.replay.as_planned
-        (['gpu together on one NUMA node'], True)
     """
     return pin_whole(cluster, plan, release, budget_of(time_limit, cancel), seeds)
 

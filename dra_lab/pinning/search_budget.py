@@ -55,24 +55,11 @@ def within_search_budget(
     DRASchedulerFilterTimeout). A search that is not known to be shorter counts as too long.
 
     Labels then keep pods on nodes where the searches are known to be short. If no label selects those nodes, or there
-    are none, preferred links are left out one after the other, from the last.
+    are none, preferred links are left out one after the other, from the last. `affinity` are requirements that the pod
+    already has. The findings name each change and each search of more than 1 s (`node_search.SLOW`).
 
-    Args:
-        sketches: The drawings of the claims of one pod.
-        cluster: The cluster with the nodes.
-        release: The release to search with, such as `cluster.target_release()`.
-        affinity: Requirements on nodes (`matchExpressions`) that the pod already has; default: none.
-        budget: When to stop; default: after 30 s.
-
-    Returns:
-        The drawings, the requirements, whether they changed, and findings about each change and each search of more
-        than 1 s (`node_search.SLOW`).
-
-    Raises:
-        ExportError: No change makes the searches short.
-        SketchError: A drawing is inconsistent.
-        UnsupportedFeature: A claim uses a rule that the copy of the scheduler does not have.
-        Cancelled: The budget was cancelled.
+    Raises ExportError if no change makes the searches short, UnsupportedFeature for a rule that the copy of the
+    scheduler does not have, SketchError for a drawing that is inconsistent, and Cancelled if the budget was cancelled.
     """
     drawn, first = tuple(sketches), None
     budget, dropped = budget or budget_of(DEFAULT_SECONDS), list[str]()

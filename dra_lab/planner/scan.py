@@ -39,12 +39,12 @@ Amounts = tuple[tuple[str, Fraction], ...]
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are what it is for the claim as it is and as if nothing were in use.
+    `now` and `idle` are what it is for the claim as it is and as if nothing were in use (None: not needed).
     """
 
     nodes: tuple[str, ...]
     now: Hashable
-    idle: Hashable
+    idle: Hashable = None
 
 
 class Scan(Struct):
@@ -194,11 +194,11 @@ def look_at_nodes(rules: Rules, budget: Budget) -> Scan:
     return scan
 
 
-def scan_nodes(rules: Rules, budget: Budget) -> Scan:
-    """Look at every node and put equal ones together. Raises UnsupportedFeature as `sort_nodes` does."""
+def scan_nodes(rules: Rules, budget: Budget, *, idle: bool = True) -> Scan:
+    """Look at every node and put equal ones together (`sort_nodes`)."""
     scan = look_at_nodes(rules, budget)
     scan.count_matching()
-    scan.classes = sort_nodes(scan, scan.seen, budget)
+    scan.classes = sort_nodes(scan, scan.seen, budget, idle=idle)
     scan.kind_of = {name: scan.kind_of[name] for equal in scan.classes for name in equal.nodes}
     scan.note_unseen(scan.seen)
     return scan
@@ -226,9 +226,10 @@ def node_shapes(scan: Scan, budget: Budget) -> dict[Kind, list[str]]:
     return {shape: names for shape, names in kept.items() if names}
 
 
-def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualNodes, ...]:
+def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget, *, idle: bool = True) -> tuple[EqualNodes, ...]:
     """Return classes of equal nodes, of as many of the nodes as there is time for, in the order of their first nodes.
 
+    `idle` tells nodes apart by what they are with nothing in use too.
     Raises UnsupportedFeature if an eligible device needs a rule that the planner does not know.
     """
     made: dict[Hashable, Print] = {}
@@ -240,26 +241,23 @@ def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualN
             made[key] = made.setdefault(found, found)
         return made[key]
 
-    def idle_problem(name: str) -> AllocationProblem:
-        found = eligibility(replace(scan.rules, idle=True), name)
-        refuse_devices(scan.rules, found)
-        return scan.build(found)
-
-    known: dict[Hashable, tuple[Print, Print]] = {}
-    nodes: dict[tuple[Print, Print], list[str]] = {}
+    known: dict[Hashable, tuple[Print | None, Print]] = {}
+    nodes: dict[tuple[Print | None, Print], list[str]] = {}
     for name in names:
         if budget.reached:
             break
         key, rules, held = scan.shared_look(name)
         if (key, held) not in known:
             if key not in layouts:
-                devices = [item.id for item in scan.views.view(name).devices]
-                layouts[key] = layout_of(scan.build(eligibility(rules, name)), devices)
-            problem, free, kind = layouts[key].problem, thinned(layouts[key], held), scan.kind_of[name]
+                found = eligibility(rules, name)
+                refuse_devices(scan.rules, found)
+                layouts[key] = layout_of(scan.build(found), [item.id for item in scan.views.view(name).devices])
+            problem, free = layouts[key].problem, thinned(layouts[key], held)
             now = fingerprint(("now", key, free), partial(_thinned_problem, problem, free))
-            known[key, held] = fingerprint(("idle", kind), partial(idle_problem, name)), now
+            unused = partial(scan.problem, name, idle=True)
+            known[key, held] = fingerprint(("idle", scan.kind_of[name]), unused) if idle else None, now
         nodes.setdefault(known[key, held], []).append(name)
-    classes = (EqualNodes(tuple(sorted(members)), now, idle) for (idle, now), members in nodes.items())
+    classes = (EqualNodes(tuple(sorted(members)), now, unused) for (unused, now), members in nodes.items())
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
 
 

@@ -50,14 +50,6 @@ def manifest(session: Answering) -> ManifestText:
 
     Returns:
         The text, the lines of each request (from 1), and the findings, as from `manifest_yaml`.
-
-    Example:
-        >>> from contextlib import closing
-        >>> from dra_lab import Session, manifest
-        >>> with closing(Session("sample:two-sockets")) as session:
-        ...     made = manifest(session)
-        >>> [line for line in made.text.splitlines() if line.startswith("kind:")]
-        ['kind: ResourceClaimTemplate', 'kind: Pod']
     """
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
@@ -145,7 +137,7 @@ def export(
     Args:
         answer: What `make_plan` or `nodes_to_add` returned, or a Session with a current answer.
         folder: The folder, which is made if it does not exist. Untouched files of an earlier export are replaced.
-        pin: Add the pins with which kube-scheduler allocates the plan (`pin_plan`), or hold a gang to its domain.
+        pin: Add the pins with which kube-scheduler allocates the plan , or hold a gang to its domain.
         allow_worse: Write the manifests even without a plan that kube-scheduler allocates.
         overwrite: Replace files that were edited by hand, or that are not from an export.
         api_version: "v1", "v1beta2" or "v1beta1" of resource.k8s.io.

@@ -174,7 +174,7 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
     - `Plan`: devices, workloads, nodes, goals, pods, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
     - `how_many_more`, one or several: nodes.
     - `stranded`, `nodes_to_add`: nodes.
-    - `gang_verdicts`: questions.
+    - `explain` of a workload: questions.
     - `plan_scenarios`: scenarios.
     - `check` with `upgrade`: changes.
     - a trace: steps.

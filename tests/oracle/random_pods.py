@@ -152,13 +152,11 @@ class FleetCase:
             found.append(Workload(f"w{number}", tuple(claims), replicas=replicas))
         return tuple(found)
 
-    def best(self, without: frozenset[str] = frozenset()) -> tuple[int, ...] | None:
+    def best(self) -> tuple[int, ...] | None:
         """Return the least values of the goals in their order, by trying everything; raises TooLarge."""
         claims = [pod.claims for pod in self.pods]
         placed = self.objective == "nodes"
-        return best_of_pods(
-            self.cluster, claims, self.replicas, self.order, self.release, all_placed=placed, without=without
-        )
+        return best_of_pods(self.cluster, claims, self.replicas, self.order, self.release, all_placed=placed)
 
 
 def a_fleet_case(number: int) -> tuple[FleetCase, tuple[int, ...] | None]:

@@ -7,15 +7,13 @@ One case in a hundred runs in `make test`, the others in `make test-long`.
 from __future__ import annotations
 
 import os
-from collections import Counter
 
 import pytest
-from brute_force import COUNTED, RULES, BruteForce, TooLarge
+from brute_force import BruteForce, TooLarge
 from brute_force_fleets import Damage, counted
 from checked_plans import checked_plan
 from kept_cases import kept_case
 from random_pods import Case, a_case
-from rules_occur import occurs
 
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, without_nodes
 from dra_lab.gitops.extended_resources import extended_claim, served_by_plugin
@@ -30,9 +28,6 @@ PARTS = [part if part < 1 else pytest.param(part, marks=pytest.mark.long) for pa
 WHOLE = 10
 """The whole answer is compared for one case in this many."""
 
-ENOUGH = 5
-"""The least number of cases that each rule, and each goal, must decide."""
-
 
 def question_of(case: Case) -> tuple[Cluster, dict[str, ClaimSketch | ResourceClaim]]:
     """Return the nodes on which a pod may run and its claims, extended resources by the product's own reading."""
@@ -46,11 +41,11 @@ def question_of(case: Case) -> tuple[Cluster, dict[str, ClaimSketch | ResourceCl
     return without_nodes(case.cluster, sorted(by_plugin)), {**claims, claim.metadata.name: claim}
 
 
-def models_of(case: Case, **options) -> dict[str, BruteForce]:
+def models_of(case: Case) -> dict[str, BruteForce]:
     """Return a model of the pod on every node on which it may run: where no device plugin serves what it names."""
     by_plugin = {node.name for node in case.cluster.nodes if case.drawn.pod is not None and node.status.allocatable}
     names = [name for name in case.cluster.node_names if name not in by_plugin]
-    return {name: BruteForce(case.cluster, case.drawn.claims, name, case.release, **options) for name in names}
+    return {name: BruteForce(case.cluster, case.drawn.claims, name, case.release) for name in names}
 
 
 def admin(case: Case) -> bool:
@@ -128,31 +123,3 @@ def whole_values(case: Case, order) -> dict[str, tuple[int, ...] | None] | None:
         return {node: Damage(model, case.drawn.claims).values_in(order) for node, model in models.items()}
     except TooLarge:
         return None
-
-
-@pytest.mark.long
-def test_every_rule_and_goal_decides_cases():
-    """Each rule changes the optimum of cases when it is left out, and each goal chooses among what was equally good."""
-    decided: Counter[str] = Counter()
-    for seed in range(CASES):
-        missing = [rule for rule in RULES if decided[rule] < ENOUGH]
-        if not missing and all(decided[goal] >= ENOUGH for goal in COUNTED):
-            return
-        case = a_case(seed)
-        order = tuple(goal for goal in goal_order(case.goals) if goal in COUNTED)
-        models = models_of(case)
-        whole = {node: model.values_in(order) for node, model in models.items()}
-        decided.update(set().union(*(model.decides(order) for model in models.values())))
-        for rule in missing:
-            decided[rule] += decides(case, rule, order, whole)
-    raise AssertionError(f"too few cases are decided by some: {decided}")
-
-
-def decides(case: Case, rule: str, order, whole) -> bool:
-    """Say whether some node has another optimum when a rule is left out."""
-    if not occurs(rule, case.cluster, case.drawn.claims):
-        return False
-    try:
-        return whole != {n: m.values_in(order) for n, m in models_of(case, without=frozenset({rule})).items()}
-    except TooLarge:
-        return False

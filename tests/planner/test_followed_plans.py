@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from checked_plans import checked_plan
 
-from dra_lab import Cluster, KubernetesRelease, Plan, load_cluster, read_sketch
-from dra_lab.checks.cluster_checks import check_cluster
+from dra_lab import Cluster, KubernetesRelease, Plan, check, load_cluster, read_sketch
 from dra_lab.model.claims import (
     AllocationResult,
     DeviceAllocationResult,
@@ -83,7 +82,7 @@ def test_the_checks_of_a_followed_cluster_are_those_of_the_cluster_read_anew(exa
     followed = load_cluster(example.partition("/")[0])
     for claims in steps(followed, random.Random(example)):
         followed = followed.with_objects(claims=claims)
-        assert check_cluster(followed) == check_cluster(replace(followed))
+        assert check(followed) == check(replace(followed))
 
 
 def test_a_solution_is_not_taken_over_to_where_its_devices_are_held():

@@ -31,6 +31,7 @@ from dra_lab.model.claims import (
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.sketch import asks
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -157,10 +158,10 @@ def test_funnels_count_what_brute_force_counts(alone):
     """After class, selectors, taints and use, exactly the devices are left that may be taken."""
     for cluster, sketch, plan in alone:
         brute = BruteForce(cluster, sketch, "n1", RELEASE)
-        asks = {ask.reference: ask for _, request in brute.requests for ask in brute.ways_of(request)}
-        assert {funnel.request for funnel in plan.reasons.funnels} == set(asks)
+        every = {ask.reference: ask for _, request in brute.requests for ask in asks(request)}
+        assert {funnel.request for funnel in plan.reasons.funnels} == set(every)
         for funnel in plan.reasons.funnels:
-            ask = asks[funnel.request]
+            ask = every[funnel.request]
             last = {step.test: step.count for step in funnel.steps}
             matching = [device for device in brute.devices if brute.match(ask, device)]
             assert last["published"] == len(brute.devices)

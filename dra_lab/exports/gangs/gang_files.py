@@ -75,14 +75,10 @@ _RESERVED = ("kustomization.yaml", "README.md", "plan.json")
 
 @dataclass(frozen=True)
 class GangFiles:
-    """The files of a gang for one scheduler.
+    """The files of a gang for one scheduler by name, and what it cannot express of the gang, a sentence each.
 
-    Args:
-        scheduler: Its name, one of `kueue`, `kai`, `volcano`, `kube-scheduler`.
-        documents: The texts by file name.
-        not_expressed: What the scheduler cannot express of the gang, a sentence each.
-        findings: Feature gates that are off, dropped fields, and what the scheduler refuses.
-        workload: The file of the person's own workload among the documents; "": the pods are examples.
+    `findings` are feature gates that are off, dropped fields, and what the scheduler refuses. `workload` is the file of
+    the person's own workload among the documents; "": the pods are examples.
     """
 
     scheduler: str
@@ -105,38 +101,14 @@ def gang_files(
     workload: WorkloadFile | None = None,
     has_claims: bool = False,
 ) -> GangFiles:
-    """Return a gang as files for one scheduler; the same gang gives the same bytes every time.
+    """Return a gang as files for one scheduler, one of SCHEDULERS; the same gang gives the same bytes every time.
 
-    Args:
-        gang: The gang.
-        scheduler: "kueue", "kai", "volcano" or "kube-scheduler" (PodGroups of Kubernetes 1.36 and 1.37).
-        hierarchy: The hierarchy of the levels that the gang names; default: none, if it names no level but `host`.
-        cluster: The cluster, for the DeviceClasses that it lacks and for selectors that fail on its devices.
-        namespace: The namespace of the objects; default "": the person who applies the files chooses it.
-        queue: The LocalQueue of Kueue, or the Queue of KAI or Volcano.
-        pin: The path of the planned domain to which all pods are held, or by number that of each copy of the gang, as
-            `PlacedReplica` has them. Default: the scheduler chooses.
-        release: The release of Kubernetes; default: 1.36.
-        workload: The workload with the pods of the gang (`read_workload`), which gets the claims and the levels. It
-            keeps its comments and names. Default: Jobs with example pods.
-        has_claims: Whether the pods of `workload` have the claims already.
-
-    Returns:
-        The files, what they cannot say, and the findings.
-
-    Raises:
-        InputError: The scheduler, a level, a domain or the release is unknown, or the gang makes no sense.
-
-    Example:
-        >>> from dra_lab import PodGroup, Workload, read_sketch
-        >>> from dra_lab.exports.gangs.gang_files import gang_files
-
-        The four workers start together or not at all.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=4)
-        >>> files = gang_files(Workload("train", [worker], level="host"), "kueue", queue="team-a")
-        >>> list(files.documents)
-        ['resourceclaimtemplate-train-worker-lesson.yaml', 'job.yaml', 'kueue-configuration.yaml']
+    `hierarchy` has the levels that the gang names; default: none, if it names no level but `host`. `cluster` has the
+    DeviceClasses, those that it lacks are written. `queue` is the LocalQueue of Kueue, or the Queue of KAI or Volcano.
+    `pin` is the path of the planned domain to which all pods are held, or by number that of each copy of the gang;
+    default: the scheduler chooses. `workload` has the pods of the gang (`read_workload`) and gets the claims, unless it
+    `has_claims` already, and the levels; it keeps its comments and names. Default: Jobs with example pods. Raises
+    InputError for an unknown scheduler, level, domain or release, and for a gang that makes no sense.
     """
     if scheduler not in SCHEDULERS:
         similar = did_you_mean(scheduler, SCHEDULERS)
@@ -258,21 +230,10 @@ def gang_bundle(
     workload: WorkloadFile | None = None,
     has_claims: bool = False,
 ) -> Bundle:
-    """Return the files of a planned gang as a folder for Git.
+    """Return the files of a planned gang as a folder for Git, the same for the same gang and plan.
 
-    Args:
-        planned: The gang with its plan.
-        scheduler: "kueue", "kai", "volcano" or "kube-scheduler".
-        namespace: The namespace of the objects; default "": that of the workload, or none.
-        pin: Hold the pods to the planned domain; default: the scheduler chooses.
-        workload: The workload that gets the levels of the gang. Default: Jobs with example pods.
-        has_claims: Whether the pods of `workload` have the claims already.
-
-    Returns:
-        The texts, which are the same for the same gang and plan, and what `plan.json` records.
-
-    Raises:
-        InputError: The files cannot be written for this scheduler, release or workload.
+    `namespace` is that of the workload by default. `pin` holds the pods to the planned domain. The rest is that of
+    `gang_files`. Raises InputError if the files cannot be written for this scheduler, release or workload.
     """
     gang, plan, release = planned.gang, planned.plan, planned.release
     files = gang_files(

@@ -33,36 +33,11 @@ def provisioning_request(
     *,
     mode: str = CLASSES[0],
 ) -> GangFiles:
-    """Return a ProvisioningRequest for each gang and workload.
+    """Return a ProvisioningRequest for each gang and workload; the same answer gives the same bytes every time.
 
-    The same answer gives the same bytes every time.
-
-    Args:
-        added: The answer of `nodes_to_add`.
-        mode: "best-effort-atomic-scale-up" (add all nodes or none), "check-capacity" (only say whether there is room),
-            or the full name of a class of a cloud provider.
-
-    Returns:
-        The files, what a ProvisioningRequest cannot say, and the findings.
-
-    Raises:
-        InputError: The class is unknown, nothing has to be added, or a gang has more groups than a request may have.
-
-    Example:
-        >>> from dra_lab import NodeType, PodGroup, Workload, load_cluster, nodes_to_add
-        >>> from dra_lab import read_sketch
-        >>> from dra_lab.exports.gangs.provisioning_request import provisioning_request
-
-        Each of three gangs needs a node for its two workers.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gangs = [Workload("train", [worker], level="host", replicas=3)]
-
-        One request has all new nodes of a gang.
-
-        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
-        >>> list(provisioning_request(added).documents)[-1]
-        'provisioningrequest-train.yaml'
+    `mode` is one of CLASSES ("best-effort-atomic-scale-up": add all nodes or none; "check-capacity": only say whether
+    there is room), or the full name of a class of a cloud provider. Raises InputError for an unknown class, if nothing
+    has to be added, and for a gang with more groups than a request may have.
     """
     chosen = _class_name(mode)
     if not added.added:

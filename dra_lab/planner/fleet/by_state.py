@@ -114,7 +114,7 @@ def all_by_state(
 ) -> tuple[list[ByState], list[Site]]:
     """Return sets of nodes that share devices by state, and the sites of those that are not of this form.
 
-    At a limit, sets that are left are in neither.
+    At a limit, sets that are left are in neither; the first one has a few pods always.
 
     Args:
         fleet: The pods, and the nodes.
@@ -130,9 +130,9 @@ def all_by_state(
     if hardware is None:
         return [], rest
     quick, left = PodSteps(hardware.pieces, ways_of(hardware.tables, 1)), list(demand)
-    found = []
+    found: list[ByState] = []
     for shared in hardware.sets:
-        if budget.reached:
+        if found and budget.reached:
             break
         first = fill_shared(shared, quick.on, left, budget)
         left = [count - first.pods[pod] for pod, count in enumerate(left)]

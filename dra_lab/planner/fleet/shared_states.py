@@ -17,6 +17,7 @@ import numpy as np
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.places.counting import maximal
+from dra_lab.planner.places.fill import LEAST
 from dra_lab.planner.places.hand_out import AllWays, Way
 from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.tables import PodTables
@@ -106,15 +107,18 @@ class Pieces:
         return any(all(a <= b for a, b in zip(pieces, most, strict=True)) for most in self.most[state])
 
     def look(self, states: Iterable[State], budget: Budget) -> None:
-        """Find what providers can give in all states that they may come to, while there is time."""
+        """Find what providers can give in all states that they may come to; after a limit, in the first ones only."""
         todo, found = list(states), 0
+        known = set(todo)
         for state in todo:
-            late = found > MOST_GIVEN or budget.reached
+            late = found > MOST_GIVEN or (found >= LEAST and budget.reached)
             self.exact = self.exact and not late
             mine = self._places[state] = {of: {} if late else ways.of(1, state) for of, ways in shapes_of(self.ways)}
             every = [after for by_position in mine.values() for some in by_position.values() for after in some]
             found += len(every)
-            todo += sorted({after for after in every if after} - {*todo})
+            following = sorted({after for after in every if after} - known)
+            known.update(following)
+            todo += following
 
     def _find_pieces(self) -> bool:
         """Find the pieces of each shape; say whether one provider gives all sums of them."""

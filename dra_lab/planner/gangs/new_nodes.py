@@ -233,7 +233,7 @@ class Spots:
             for place in existing_places(self.cluster, self.trees, tree, level):
                 if limits[place.domain] != 0:
                     self._add_spot(number, place, (number, place.domain), limits[place.domain])
-            if (new := one.new_domains) is not None:
+            if isinstance(new := one.new_domains, NewDomains):
                 key = new, tree.name, new.level or level
                 if key not in self._made:
                     self._made[key] = self._make(one, new, tree, key[2])

@@ -337,7 +337,7 @@ def survey(rules: Rules, budget: Budget) -> Survey:
     """Look at every node once. Raises UnsupportedFeature as `scan_nodes` does."""
     views = node_index(rules.cluster, rules.release)
     if rules.cluster.network_slices or _looks_from_several_claims(rules):
-        return Survey(scan_nodes(rules, budget))
+        return Survey(scan_nodes(rules, budget, idle=False))
     layouts = Layouts(_is_plain)
     seen, devices = Survey(Scan(rules, views, layouts=layouts.made)), KnownDevices(rules, views)
     for number, name in enumerate(rules.nodes):
@@ -348,7 +348,7 @@ def survey(rules: Rules, budget: Budget) -> Survey:
         state = layouts.state(seen.scan, kind, name)
         # A shareable device that a claim holds without a share is in use, and its amounts do not say so.
         if state is None or holds_shareable(seen.scan, layouts.made[layout], name):
-            return Survey(scan_nodes(rules, budget))
+            return Survey(scan_nodes(rules, budget, idle=False))
         seen.states[name] = state
         if budget.due:
             budget.report_step("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")

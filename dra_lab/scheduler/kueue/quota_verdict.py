@@ -50,21 +50,11 @@ def quota_verdict(
     hierarchies: Sequence[Hierarchy] = (),
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
 ) -> QuotaAnswers:
-    """Return what the quota of a queue says of a gang.
+    """Return what the quota of a queue says of a gang, with the amounts of each resource; all pods of the gang count.
 
-    Args:
-        cluster: The cluster with its queues and, as far as it is known, Kueue's Configuration.
-        gang: The gang; all its pods count.
-        queue: The LocalQueue (`NAME` or `NAMESPACE/NAME`) or ClusterQueue; "": the only one.
-        release: The release of Kubernetes.
-        hierarchies: The levels above the nodes.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-
-    Returns:
-        The answer with the amounts of each resource.
-
-    Raises:
-        InputError: There is no such queue, or several.
+    `queue` is a LocalQueue (`NAME` or `NAMESPACE/NAME`) or ClusterQueue; "": the only one. `hierarchies` have the
+    levels above the nodes. `requests` are those of a pod of each group by the name of the workload. Raises InputError
+    if there is no such queue, or several.
     """
     found = find_queue(cluster, queue)
     if found.cluster_queue is None:
@@ -347,18 +337,10 @@ def quota_findings(
     hierarchies: Sequence[Hierarchy] = (),
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
 ) -> Iterator[Finding]:
-    """Yield what the quota of the queue that a gang names says, if it stops the gang or is not known.
+    """Yield what the quota of the queue that a gang names says, if it stops the gang or is not known: at most once.
 
-    Args:
-        cluster: The cluster with its queues.
-        gang: The gang.
-        queue: The queue that the gang names; "": Kueue does not manage the gang.
-        release: The release of Kubernetes.
-        hierarchies: The levels above the nodes.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-
-    Yields:
-        One finding at most; none in a cluster without queues of Kueue, whose queue may be one of KAI or Volcano.
+    There is none for the queue "", with which Kueue does not manage the gang, and none in a cluster without queues of
+    Kueue, whose queue may be one of KAI or Volcano. The arguments are those of `quota_verdict`.
     """
     if not queue or not any(isinstance(one, ClusterQueue) for one in cluster.queues):
         return

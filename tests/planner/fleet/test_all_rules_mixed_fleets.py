@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 
 import pytest
-from brute_force import RULES
 from brute_force_fleets import hold_to
 from cancelled import CancelledAfter
 from checked_plans import checked_fleet
@@ -18,34 +17,6 @@ from dra_lab.model.plan import PlanStatus
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_MIXED_FLEETS", "620"))
 PARTS = 62
-
-DECIDED = {
-    "exclusive devices": (7, 24),
-    "selectors": (7, 5),
-    "counts": (1, 4),
-    "All": (2, 34),
-    "alternatives": (37, 40),
-    "match": (10, 145),
-    "distinct": (92, 104),
-    "pairwise": (7, 94),
-    "lists": (16, 10),
-    "counters": (31, 10),
-    "capacity": (3, 13),
-    "request policies": (3, 52),
-    "device taints": (87, 80),
-    "taint rules": (74, 255),
-    "tolerations": (327, 339),
-    "admin access": (1, 18),
-    "several claims": (34, 32),
-    "in use": (3, 20),
-    "limit of 32": (289, 340),
-    "network pools": (24, 15),
-    "node selectors": (228, 318),
-    "several terms": (81, 240),
-    "broken pools": (153, 195),
-    "extended resources": (12, 10),
-}
-"""Fleets among the first 500 whose optimum is another one without a rule: two of each."""
 
 
 @pytest.mark.parametrize("part", [1, *(pytest.param(n, marks=pytest.mark.long) for n in range(PARTS) if n != 1)])
@@ -69,13 +40,3 @@ def test_two_shares_of_one_device_for_one_request_are_no_start():
     case, _ = a_fleet_case(132)
     plan = checked_fleet(case.cluster, case.workloads, release=case.release, cancel=CancelledAfter(40))
     assert plan.status is not PlanStatus.OPTIMAL
-
-
-@pytest.mark.some(4)
-@pytest.mark.parametrize("rule", RULES)
-def test_every_rule_decides_fleets(rule):
-    """Fleets of each rule have another optimum when it is left out."""
-    assert DECIDED[rule]
-    for number in DECIDED[rule]:
-        case, expected = a_fleet_case(number)
-        assert case.best(frozenset({rule})) != expected, f"fleet {number} is not decided by {rule}: look for others"
