@@ -133,7 +133,7 @@ def _explain_rule(options: argparse.Namespace) -> int:
 def _check_upgrade(options: argparse.Namespace) -> int:
     """Print what changes up to a newer release; return the exit status. Raises InputError for one that is not newer."""
     from dra_lab.gitops.folder import read_manifests
-    from dra_lab.gitops.upgrade import compare_releases, refuse_older
+    from dra_lab.gitops.upgrade import compare_releases
 
     for name, given in {"--baseline": options.baseline, "--dir": options.dir, "--fix": options.fix}.items():
         if given:
@@ -143,11 +143,9 @@ def _check_upgrade(options: argparse.Namespace) -> int:
     kept = {gate: value for gate, value in gates.items() if can_set(older.version, gate, on=value)}
     start = cluster.target_release(KubernetesRelease(older.version, kept))
     target = cluster.target_release(KubernetesRelease(options.upgrade, gates))
-    refuse_older(start, target, cluster.name)
-    manifests = read_manifests(options.paths)
     upgrade = compare_releases(
         cluster,
-        manifests,
+        read_manifests(options.paths),
         start,
         target,
         now=options.now,

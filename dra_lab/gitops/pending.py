@@ -270,7 +270,6 @@ def _sentence(text: str, *, start: bool = True) -> str:
 
 
 def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event | None) -> DeviceAnswer:
-    """Return what the tests of nodes and devices say."""
     cluster, release = waiting.objects.cluster, waiting.objects.release
     asked, allocated = waiting.objects.asked(waiting.pod)
     there = {claim.metadata.name: claim for claim in allocated}

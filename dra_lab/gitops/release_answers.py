@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,7 +15,7 @@ import msgspec
 
 from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.checks.in_use_audit import audit_claims
-from dra_lab.errors import DraLabError
+from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.claims_of_file import Question, questions_of
@@ -32,7 +33,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.headroom import NodeFit
 from dra_lab.model.names import DeviceID
-from dra_lab.model.release import MINORS, RELEASES, Gates, KubernetesRelease, gates_of
+from dra_lab.model.release import MINORS, RELEASES, KubernetesRelease, gates_of
 from dra_lab.model.running import RunningPod
 from dra_lab.model.running_pods import running_pods
 from dra_lab.model.sketch import Ask, asks
@@ -78,24 +79,39 @@ _UNDECIDED = Answer("not decided", works=None, ended=True)
 
 
 @dataclass(frozen=True)
-class ReleaseAnswers:
-    """The answers about a cluster and manifests in one release.
-
-    `deadline` (`time.monotonic`) ends all planning together, and `step` is called with the name of each part before it
-    begins. `only` are the keys that are wanted, None for all; others may be among the answers.
-    """
+class Compared:
+    """What is compared in several releases; `progress` is called with the name of each part before it begins."""
 
     cluster: Cluster
     manifests: Manifests
+    now: bool
+    allow_worse: bool
+    progress: Callable[[str], None]
+    cancel: threading.Event | None
+
+    def answers(
+        self, release: KubernetesRelease, deadline: float, only: Iterable[Key] | None = None
+    ) -> Mapping[Key, Answer]:
+        """Return the answers in a release, of all keys or at least of `only` these.
+
+        `deadline` (`time.monotonic`) ends all planning together. Raises Cancelled once `cancel` is set, between two
+        parts.
+        """
+        return _ReleaseAnswers(self, release, deadline, None if only is None else frozenset(only)).every()
+
+
+@dataclass(frozen=True)
+class _ReleaseAnswers:
+    asked: Compared
     release: KubernetesRelease
     deadline: float
-    step: Callable[[str], None]
-    now: bool = False
-    allow_worse: bool = False
-    only: frozenset[Key] | None = None
+    only: frozenset[Key] | None
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.asked.cluster
 
     def every(self) -> Mapping[Key, Answer]:
-        """Return every answer by what it is about."""
         parts: Mapping[str, Callable[[], Found]] = {
             HARDWARE: self._hardware,
             RULES: self._taint_rules,
@@ -108,7 +124,9 @@ class ReleaseAnswers:
         found: dict[Key, Answer] = {}
         for name, part in parts.items():
             if self.only is None or any(key[0] == name for key in self.only):
-                self.step(name)
+                if self.asked.cancel is not None and self.asked.cancel.is_set():
+                    raise Cancelled("the upgrade check was cancelled")
+                self.asked.progress(f"Kubernetes {self.release.version}: {name}")
                 found |= {(name, *key): answer for key, answer in part()}
         return found
 
@@ -125,17 +143,13 @@ class ReleaseAnswers:
         release = self.release
         return self.cluster.with_objects(server_version=f"v{release.version}", feature_gates=release.gates)
 
-    @cached_property
-    def _audited(self) -> frozenset[str]:
-        return frozenset(row.rule for row in audit_claims(self._at))
-
     # ---------------------------------------------------------------- pools, slices and other objects
 
     def _hardware(self) -> Found:
         """Yield what kube-scheduler sees of each pool, and the findings about the cluster."""
-        findings = check_cluster(self._at)
+        findings, audited = check_cluster(self._at), {row.rule for row in audit_claims(self._at)}
         yield from self._pools({f.subject: f for f in findings if f.rule in _OF_POOLS})
-        others = (f for f in findings if f.rule not in _OF_POOLS and f.rule not in self._audited)
+        others = (f for f in findings if f.rule not in _OF_POOLS and f.rule not in audited)
         yield from self._findings(others, fails=(Severity.ERROR, Severity.WARNING))
 
     def _pools(self, broken: Mapping[str, Finding]) -> Found:
@@ -147,7 +161,10 @@ class ReleaseAnswers:
                 if id(pool) not in seen:  # nodes share pools
                     seen.add(id(pool))
                     own = devices[pool.driver, pool.name]
-                    own |= {item.id: item.device for item in pool.here if _is_usable(gates, item.device)}
+                    # what the gates of a release let kube-scheduler allocate (docs/semantics.md 3.5.2, 3.10)
+                    seen_here = (item for item in pool.here if not hiding_gate(gates, item.device))
+                    parts = gates.partitionable_devices
+                    own |= {item.id: item.device for item in seen_here if parts or not item.device.consumes_counters}
         for (driver, name), own in devices.items():
             subject, finding = f"{driver}/{name}", broken.get(f"{driver}/{name}")
             if finding is not None and not own:
@@ -172,7 +189,7 @@ class ReleaseAnswers:
     # ---------------------------------------------------------------- taint rules and selectors
 
     def _taint_rules(self) -> Found:
-        written = {rule.metadata.name: rule for rule in written_rules(self.manifests)}
+        written = {rule.metadata.name: rule for rule in written_rules(self.asked.manifests)}
         for rule in ({rule.metadata.name: rule for rule in self.cluster.taint_rules} | written).values():
             effect = rule_effect(self.cluster, rule, self.release)
             evicted = tuple(pod.pod for pod in effect.pods if pod.evicted)
@@ -188,7 +205,8 @@ class ReleaseAnswers:
 
     def _selectors(self) -> Found:
         """Yield how many devices each class matches, and each request that has selectors of its own."""
-        classes = [(f"class {name}", _ask_of(name)) for name in self.cluster.class_by_name]
+        any_of = {name: ExactDeviceRequest(device_class_name=name) for name in self.cluster.class_by_name}
+        classes = [(f"class {name}", asks(DeviceRequest("any", exactly))[0]) for name, exactly in any_of.items()]
         claims = [(f"claim {_name(claim)}", claim.spec) for claim in self.cluster.claims]
         claims += [(f"template {_name(one)}", one.spec.spec) for one in self.cluster.templates or ()]
         requests = [
@@ -269,14 +287,15 @@ class ReleaseAnswers:
     # ---------------------------------------------------------------- manifests
 
     def _files(self) -> Found:
-        if not self.manifests.texts:
+        asked = self.asked
+        if not asked.manifests.texts:
             return
         review = check_manifests(
-            self.cluster,
-            self.manifests,
+            asked.cluster,
+            asked.manifests,
             release=self.release,
-            now=self.now,
-            allow_worse=self.allow_worse,
+            now=asked.now,
+            allow_worse=asked.allow_worse,
             time_limit=self._left,
         )
         of_workloads = {(item.origin, item.subject) for item in review.reviewed}
@@ -333,16 +352,6 @@ _RELEASE = re.compile(
 def _masked(text: str) -> str:
     """Return a text without the releases that it names: a sentence about its own release is equal in each."""
     return _RELEASE.sub("RELEASE", text)
-
-
-def _ask_of(class_name: str) -> Ask:
-    """Return a request for one device of a class."""
-    return asks(DeviceRequest(name="any", exactly=ExactDeviceRequest(device_class_name=class_name)))[0]
-
-
-def _is_usable(gates: Gates, device: Device) -> bool:
-    """Say whether the gates of a release let kube-scheduler allocate a device (docs/semantics.md 3.5.2, 3.10)."""
-    return not hiding_gate(gates, device) and (gates.partitionable_devices or not device.consumes_counters)
 
 
 def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> Answer:

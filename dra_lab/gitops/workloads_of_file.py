@@ -53,17 +53,11 @@ _TOGETHER = ("JobSet", "LeaderWorkerSet")
 
 
 class ReadWorkload(Struct, frozen=True):
-    """A workload as its file asks for it.
+    """A workload as its file asks for it, with the nodes that its pods' own selectors admit and the file's classes.
 
-    Args:
-        workload: The workload; its levels are label keys as in the file, or names of levels.
-        cluster: The cluster with the DeviceClasses and Topology objects of the file, and the nodes that the pods' own
-            node selectors admit.
-        subject: The object, for example `Job/train`.
-        queue: The LocalQueue of Kueue; "": none.
-        findings: What a person must know of the file.
-        requests: By group, what a pod requests of its node: CPUs, memory and extended resources that no DeviceClass
-            provides.
+    Levels are label keys as in the file, or names of levels. `subject` is the object (`Job/train`), and `queue` the
+    LocalQueue of Kueue. `requests` is by group what a pod requests of its node: CPUs, memory and extended resources
+    that no DeviceClass provides.
     """
 
     workload: Workload
