@@ -74,7 +74,10 @@ def run(options: argparse.Namespace) -> int:
 
     about_pods = "claims" not in options and not (options.step or options.device)
     if about_pods and (options.pod or cluster_of(options).pods):
-        return _explain_pods(options)
+        from dra_lab.gitops.pending import explain
+
+        found = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
+        return _print_pods(options, found)
     claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
     options.claim = claim.claim
     if options.claim and is_gang(options):
@@ -191,14 +194,6 @@ def _json(
         if device is not None:
             found["device"] = device_json(trace, device)
     return found
-
-
-def _explain_pods(options: argparse.Namespace) -> int:
-    """Print why pods of the cluster are pending: that of --pod, or every pod that waits for devices."""
-    from dra_lab.gitops.pending import explain
-
-    found = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
-    return _print_pods(options, found)
 
 
 def _explain_written_pod(options: argparse.Namespace) -> int | None:

@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,11 +17,11 @@ from msgspec import Struct
 from dra_lab.errors import InputError, ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.folder import MAX_FILE_BYTES, MAX_FILES, Manifests, is_manifest_file, manifests_of
-from dra_lab.gitops.report import heading, review_json
+from dra_lab.gitops.report import Report, heading, markdown, review_json, review_sarif
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review, Reviewed
 from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, utf8_text
 from dra_lab.model.cluster import Cluster
-from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
+from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, marked_up
 from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling
 from dra_lab.words.plan_json import finding_value, plain_value
 
@@ -134,6 +135,17 @@ MOST_PICTURES = 20
 """Pictures beside a summary: those of the first changes."""
 
 
+def changes_report(comparison: Comparison) -> Report:
+    """Return the report of what changed; code scanning gets the findings that are new."""
+    return Report(
+        comparison.outcome.value,
+        partial(changes_parts, comparison),
+        partial(changes_json, comparison),
+        lambda: review_sarif(comparison.new_only),
+        partial(changes_markdown, comparison),
+    )
+
+
 def changes_parts(comparison: Comparison, detail: Detail = "short") -> Iterator[Part]:
     """Yield what changed: the sentence, a row for each workload or claim before and after, and the findings."""
     yield Sentence(_sentence(comparison))
@@ -151,7 +163,7 @@ def changes_parts(comparison: Comparison, detail: Detail = "short") -> Iterator[
 
 def changes_markdown(comparison: Comparison, pictures: Mapping[str, tuple[str, ...]] | None = None) -> str:
     """Return the summary for a pull request; `pictures` are the names of files by claim, for links to them."""
-    text = f"### dra-lab check\n\n{as_markdown(changes_parts(comparison))}\n"
+    text = markdown(changes_parts(comparison))
     for subject, names in (pictures or {}).items():
         sides = ((name.removesuffix(".svg").rpartition("-")[2], name) for name in names)
         links = " ".join(f"![{marked_up(subject)} {side}]({name})" for side, name in sides)

@@ -92,6 +92,7 @@ def check(
     if upgrade is None:
         return check_manifests(cluster, manifests, release=start, now=now, time_limit=time_limit)
     target = cluster.target_release(upgrade)
+    refuse_older(start, target, cluster.name)
     return compare_releases(cluster, manifests, start, target, now=now, time_limit=time_limit)
 
 
@@ -118,7 +119,6 @@ def compare_releases(
 
     `progress` is called with the name of each part. Raises Cancelled once `cancel` is set, between two parts.
     """
-    refuse_older(start, target, cluster.name)
     asked = Compared(cluster, manifests, now, allow_worse, progress, cancel)
     begun = time.monotonic()
     before = asked.answers(start, begun + time_limit / 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -15,7 +14,7 @@ from typing import IO, Any
 from dra_lab.errors import InputError, ManifestError, SourceError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import KINDS, Documents, decode_documents
-from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, read_bytes, up_to
+from dra_lab.manifests.file_text import expanded, read_bytes
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import MAX_ARCHIVE_VALUES, text_values
@@ -106,21 +105,6 @@ def folder_info(path: Path) -> SnapshotInfo | None:
     """Return what a folder says of itself where it is a snapshot, else None. Raises ManifestError for a broken one."""
     file = path / SNAPSHOT
     return decode_info(read_bytes(file, MAX_FILE_BYTES), str(file)) if path.is_dir() and file.is_file() else None
-
-
-def is_pipe(path: Path) -> bool:
-    """Say whether a path is a pipe: what a shell writes for `<(kubectl get ... -o json)`."""
-    return path.is_fifo()
-
-
-def read_pipe(path: Path) -> bytes:
-    """Return all that comes through a pipe. Raises SourceError beyond MAX_FILE_BYTES."""
-    return read_bytes(path, MAX_FILE_BYTES, pipes=True)
-
-
-def read_standard_input() -> Documents:
-    """Return the documents on standard input (`kubectl get ... -o json | dra-lab plan - ...`)."""
-    return decode_documents(up_to(sys.stdin.buffer, MAX_FILE_BYTES, STANDARD_INPUT), STANDARD_INPUT)
 
 
 def merge(parts: Iterable[Documents]) -> Documents:
