@@ -120,7 +120,7 @@ def _upgrade(options: argparse.Namespace) -> Report:
     """Return what changes up to a newer release. Raises InputError for one that is not newer."""
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.report import upgrade_report
-    from dra_lab.gitops.upgrade import compare_releases
+    from dra_lab.gitops.upgrade import compare_releases, refuse_older
 
     for name, given in {"--baseline": options.baseline, "--dir": options.dir, "--fix": options.fix}.items():
         if given:
@@ -130,6 +130,7 @@ def _upgrade(options: argparse.Namespace) -> Report:
     kept = {gate: value for gate, value in gates.items() if can_set(older.version, gate, on=value)}
     start = cluster.target_release(KubernetesRelease(older.version, kept))
     target = cluster.target_release(KubernetesRelease(options.upgrade, gates))
+    refuse_older(start, target, cluster.name)
     return upgrade_report(compare_releases(cluster, read_manifests(options.paths), start, target, **_settings(options)))
 
 

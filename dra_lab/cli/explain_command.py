@@ -76,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
     if about_pods and (options.pod or cluster_of(options).pods):
         from dra_lab.gitops.pending import explain
 
-        found = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
-        return _print_pods(options, found)
+        reasons = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
+        return _print_pods(options, reasons)
     claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
     options.claim = claim.claim
     if options.claim and is_gang(options):
