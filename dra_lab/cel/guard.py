@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 
 from dra_lab.cel.selector import Selector, admit_selector, compile_selector
 from dra_lab.errors import CelError, UnsupportedFeature
@@ -38,31 +39,20 @@ def guarded(
     failing, rest = tuple(devices), tuple(others)
     drivers = {driver for driver, _ in failing}
     candidates += [f'device.driver != "{next(iter(drivers))}" && ({expression})'] if len(drivers) == 1 else []
-    return next((text for text in candidates if _is_guard(text, expression, failing, rest, lists=lists)), "")
+    for text in candidates:
+        with suppress(CelError, UnsupportedFeature):
+            guard = admit_selector(text, list_type_attributes=lists)
+            plain = compile_selector(expression, list_type_attributes=lists)
+            selects = any(guard.matches(driver, device) for driver, device in failing)
+            if not selects and all(_agree(guard, plain, driver, device) for driver, device in rest):
+                return text
+    return ""
 
 
 def _there(read: re.Match[str]) -> str:
     """Return the test whether what is read is there: `has(...)`, which is for members behind a dot only, or `in`."""
     values, member, key = read[1], read[2], read[3]
     return f"has({values}.{member})" if member else f"{key} in {values}"
-
-
-def _is_guard(
-    text: str,
-    expression: str,
-    failing: Sequence[tuple[str, Device]],
-    others: Sequence[tuple[str, Device]],
-    *,
-    lists: bool,
-) -> bool:
-    try:
-        guard = admit_selector(text, list_type_attributes=lists)
-        if any(guard.matches(driver, device) for driver, device in failing):
-            return False
-        plain = compile_selector(expression, list_type_attributes=lists)
-        return all(_agree(guard, plain, driver, device) for driver, device in others)
-    except (CelError, UnsupportedFeature):
-        return False
 
 
 def _agree(guard: Selector, plain: Selector, driver: str, device: Device) -> bool:

@@ -152,14 +152,7 @@ def make_bundle(
     if wanted.workload is not None and len(subjects) != 1:
         raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
     target = _in_namespace(target, wanted.workload)
-    several = many and wanted.workload is None
-    # a pod that was given as a drawing has its names
-    named = several or (answer is not None and answer.drawn is None)
-    files = [
-        _manifests(one, cluster, target, wanted, None if many else answer, named=named, several=several)
-        for one in subjects
-    ]
-    _refuse_same_names(files, several=several)
+    files = _manifests(subjects, cluster, target, wanted, answer)
     texts = {name: text for one in files for name, text in one.texts.items()}
     of_files = [finding for one in files for finding in one.findings]
     # whether a selector ends the search was found out with what is written, not with what was drawn
@@ -221,39 +214,38 @@ def _in_namespace(target: Target, workload: WorkloadFile | None) -> Target:
 
 
 def _manifests(
-    subject: _Subject,
-    cluster: Cluster,
-    target: Target,
-    wanted: Wanted,
-    plan: Plan | None,
-    *,
-    named: bool,
-    several: bool,
-) -> ManifestFiles:
-    return manifest_files(
-        subject.written,
-        cluster,
-        target,
-        plan=plan,
-        example_kind="none" if wanted.workload is not None else wanted.example,
-        affinity=subject.affinity,
-        name=subject.name if named else "",
-        notes=subject.notes,
-        replicas=subject.replicas,
-        several=several,
-        by_spec=wanted.workload is not None,
-    )
+    subjects: Sequence[_Subject], cluster: Cluster, target: Target, wanted: Wanted, plan: Plan | None
+) -> list[ManifestFiles]:
+    """Return the manifests of each workload.
 
-
-def _refuse_same_names(files: Sequence[ManifestFiles], *, several: bool) -> None:
-    """Raise InputError if a file of one workload would replace one of another; classes are the same."""
-    seen: set[str] = set()
-    for one in files if several else ():
-        for name in (name for name in one.texts if not name.startswith("deviceclass-")):
+    Raises InputError if a file of one workload would replace one of another; classes are the same.
+    """
+    many, own = plan is not None and not plan.is_one_pod, wanted.workload is not None
+    several = many and not own
+    # a pod that was given as a drawing has its names
+    named = several or (plan is not None and plan.drawn is None)
+    found, seen = list[ManifestFiles](), set[str]()
+    for one in subjects:
+        files = manifest_files(
+            one.written,
+            cluster,
+            target,
+            plan=None if many else plan,
+            example_kind="none" if own else wanted.example,
+            affinity=one.affinity,
+            name=one.name if named else "",
+            notes=one.notes,
+            replicas=one.replicas,
+            several=several,
+            by_spec=own,
+        )
+        for name in (name for name in files.texts if not name.startswith("deviceclass-")):
             if name in seen:
-                kind, own = ("claims" if name in one.claim_files else "examples"), name[:-5].partition("-")[2]
-                raise InputError(f"two {kind} would have the name {own!r}; give the workloads other names")
+                kind, wrong = ("claims" if name in files.claim_files else "examples"), name[:-5].partition("-")[2]
+                raise InputError(f"two {kind} would have the name {wrong!r}; give the workloads other names")
             seen.add(name)
+        found.append(files)
+    return found
 
 
 def _patched(wanted: Wanted, workload: WorkloadFile, files: ManifestFiles, subject: _Subject) -> Patched:

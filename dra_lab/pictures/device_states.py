@@ -11,15 +11,17 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
+from dra_lab.cel.matching import Match
 from dra_lab.index.in_use import UNHEALTHY, Amount, device_health, shares_in_use, without_counters
+from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
+from dra_lab.model.device import Device, DeviceTaint
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.placement import FirstFit, Placement
 from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.model.release import CountedRules, KubernetesRelease, release_of_text
+from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.partitions import blockers, named_amounts
 from dra_lab.sketch.cluster_candidates import is_used_up, keeps_away
@@ -99,14 +101,14 @@ def shown(plan: Plan | None, node_name: str, show: str) -> OnTop:
         raise ValueError(f"show={show!r}: use one of {', '.join(SHOWN)}")
     if plan is None or plan.node != node_name:
         return OnTop()
-    fits = {"scheduler": plan.first_fit, "plain": plan.first_fit_plain}
-    if show in fits:
-        return _filled(_taken(fits[show]))
-    over = {"both": plan.first_fit, "both-plain": plan.first_fit_plain}
-    if show in over:
-        theirs, plain = _by_device(_taken(over[show])), show == "both-plain"
-        return dataclasses.replace(_filled(plan.placements), scheduler=theirs, compared=True, without_links=plain)
-    return _filled(plan.placements)
+    if show == "best":
+        return _filled(plan.placements)
+    plain = show in ("plain", "both-plain")
+    theirs = _taken(plan.first_fit_plain if plain else plan.first_fit)
+    if show in ("scheduler", "plain"):
+        return _filled(theirs)
+    both, only = _filled(plan.placements), _filled(theirs).filled
+    return dataclasses.replace(both, scheduler=only, compared=True, without_links=plain)
 
 
 def over_each_other(plan: Plan) -> str:
@@ -127,11 +129,7 @@ def _taken(first_fit: FirstFit | None) -> Sequence[Placement]:
 
 def _filled(placements: Sequence[Placement]) -> OnTop:
     amounts = {placement.device: placement.consumed for placement in placements if placement.consumed}
-    return OnTop(_by_device(placements), amounts=amounts)
-
-
-def _by_device(placements: Sequence[Placement]) -> Mapping[DeviceID, str]:
-    return {placement.device: placement.reference for placement in placements}
+    return OnTop({placement.device: placement.reference for placement in placements}, amounts=amounts)
 
 
 def device_states(
@@ -154,46 +152,36 @@ def device_states(
     unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
     skipped = {skipped.id: skipped for skipped in skipped_devices(cluster, node_name)}
     seen += [(device_id, one.device) for device_id, one in skipped.items()]
-    rules = target.counted_rules
-    published = dict(seen)
-    blocked = blockers(cluster, published, on_top.filled.keys())
-    return {
-        device_id: _state(
-            cluster,
-            device_id,
-            device,
-            unfit.get(device_id, ""),
-            blocked.get(device_id, ()),
-            skipped=skipped[device_id].reason if device_id in skipped else "",
-            chosen=on_top.filled.get(device_id, ""),
-            scheduler=on_top.scheduler.get(device_id, ""),
-            takes=on_top.amounts.get(device_id, {}),
-            rules=rules,
+    blocked = blockers(cluster, dict(seen), on_top.filled.keys())
+    found = {}
+    for device_id, device in seen:
+        reasons = (skipped[device_id].reason if device_id in skipped else "", unfit.get(device_id, ""))
+        taints = cluster.taints_of(device_id, device, rules=target.counted_rules)
+        state = _state(cluster, device_id, device, taints, blocked.get(device_id, ()), *reasons)
+        chosen, scheduler = on_top.filled.get(device_id, ""), on_top.scheduler.get(device_id, "")
+        amounts, used, taken = _amounts(cluster, device_id, device, on_top.amounts.get(device_id, {}))
+        found[device_id] = dataclasses.replace(
+            state, chosen=chosen, scheduler=scheduler, amounts=amounts, used=used, taken=taken
         )
-        for device_id, device in seen
-    }
+    return found
 
 
 def _state(
     cluster: Cluster,
     device_id: DeviceID,
     device: Device,
-    unfit: str,
+    every_taint: Sequence[DeviceTaint],
     blocking: tuple[DeviceID, ...],
-    *,
     skipped: str,
-    chosen: str,
-    scheduler: str,
-    takes: Mapping[str, str],
-    rules: CountedRules,
+    unfit: str,
 ) -> DeviceState:
+    """Return the state of a device before anything is chosen of it."""
     holders = tuple(dict.fromkeys(cluster.allocated.holders(device_id)))
     shared = device_id in cluster.allocated.shares
     lacks = without_counters(cluster).get(device_id, "")
     full = bool(holders) and is_used_up(cluster, device_id, device)
-    taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
+    taints = [taint for taint in every_taint if keeps_away(taint)]
     unhealthy = is_unhealthy(cluster, device_id, device)
-    amounts, used, taken = _amounts(cluster, device_id, device, takes)
     why = []
     if blocking or lacks:
         names = ", ".join(_name(cluster, blocker) for blocker in blocking) or "partitions in use"
@@ -218,7 +206,7 @@ def _state(
     state = next((state for holds, state in states if holds), State.FREE)
     if state in (State.FREE, State.UNKNOWN) and (doubt := doubt_words(cluster)):
         why.append(doubt)
-    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amounts, used, taken)
+    return DeviceState(state, why=tuple(why), unhealthy=unhealthy, holders=holders, blockers=blocking)
 
 
 def is_unhealthy(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
@@ -279,9 +267,6 @@ def _ineligible(
     request: str,
     release: KubernetesRelease,
 ) -> dict[DeviceID, str]:
-    # The selector engine is started only for pictures that need it.
-    from dra_lab.index.node_index import node_index
-
     wanted = [part for part in sketch.requests if not request or part.name == split_request(request)[0]]
     if not wanted:
         return {}
@@ -293,22 +278,20 @@ def _ineligible(
             match = matching.match(ask, device_id.driver, device)
             if match.stage == "match":
                 break
-            reasons.append(
-                _reason(ask.reference, match.stage, match.expression, match.error, read=bool(cluster.classes))
-            )
+            reasons.append(f"does not match {ask.reference}: {_why(match, read=bool(cluster.classes))}")
         else:
             found[device_id] = reasons[0] if len(wanted) == 1 and reasons else "does not match any request"
     return found
 
 
-def _reason(reference: str, stage: str, expression: str, error: str, *, read: bool) -> str:
+def _why(match: Match, *, read: bool) -> str:
     words = {
         "class": "not of its device class",
-        "selector": f"its selector is false: {expression}",
-        "error": f"its selector fails: {error}",
+        "selector": f"its selector is false: {match.expression}",
+        "error": f"its selector fails: {match.error}",
         "no-class": "its device class is not in this cluster" if read else "no DeviceClasses were read",
     }
-    return f"does not match {reference}: {words.get(stage, stage)}"
+    return words.get(match.stage, match.stage)
 
 
 _SECONDS = 1.0

@@ -11,7 +11,7 @@ Source: kubernetes-sigs/kueue v0.20, see `scheduler.kueue`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -21,13 +21,13 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.queues import ALTERNATIVES, DEVICE_CHECK, DEVICE_TAINTS, NODE_LEAVES, kueue_gate, kueue_title
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import KUEUE, Topology
-from dra_lab.model.workload import HOSTS, PodGroup, Workload
+from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.pinning.gang_fills import GangFills, Requests
 from dra_lab.pinning.pin_budget import MOST_GANGS, PinBudget
 from dra_lab.planner.gangs.gang_verdicts import checked_nodes
-from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
+from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, kueue_assignments
 from dra_lab.scheduler.kueue.counted import gang_requests, leads, node_requests, refused_claims
-from dra_lab.scheduler.kueue.quota_verdict import level_key
+from dra_lab.scheduler.kueue.topology_counts import pod_sets
 
 SHARED = "claims that pods share are not replayed"
 
@@ -67,7 +67,7 @@ def kueue_choice(
         return known(GangVerdict.MAYBE, unknown)
     flavor = KueueFlavor(levels, hierarchy.name, node_leaves=kueue_gate(cluster.queues, NODE_LEAVES))
     of_nodes = node_requests(cluster, gang, requests or {}, release)
-    sets = [_pod_set(gang, group, hierarchy, of_nodes, checked or {}) for group in gang.pods]
+    sets = pod_sets(gang, (hierarchy,), of_nodes, checked or {})
     few = gang.replicas <= MOST_GANGS
     copies = list(sets)
     for number in range(1, gang.replicas if few else 1):
@@ -122,29 +122,6 @@ def _unknown(cluster: Cluster, gang: Workload, hierarchy: Hierarchy, *, checks: 
     if not any(node.status.allocatable for node in cluster.nodes):
         return "the nodes do not say what they can allocate, so Kueue's counts are unknown"
     return ""
-
-
-def _pod_set(
-    gang: Workload,
-    group: PodGroup,
-    hierarchy: Hierarchy,
-    requests: Requests,
-    checked: Mapping[str, frozenset[str]],
-) -> KueuePodSet:
-    def key(level: str) -> str:
-        return level_key(level, hierarchy.name, (hierarchy,))
-
-    required = group.level or gang.level
-    return KueuePodSet(
-        name=group.name,
-        count=group.count,
-        requests=requests.get(group.name, {}),
-        required=key(required),
-        preferred="" if required else key(group.prefer_level or gang.prefer_level),
-        slices=tuple((key(level), size) for size, level in group.slices),
-        group=gang.name if leads(gang) else "",
-        nodes=checked.get(group.name),
-    )
 
 
 def _replay(name: str, first: Sequence[KueueAssignment], admitted: _Admitted) -> GangReplay:

@@ -6,7 +6,7 @@ Sources: kai-scheduler/KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -31,6 +31,8 @@ _LEVELS = (_TOPOLOGY, f"{_TOPOLOGY}-required-placement", f"{_TOPOLOGY}-preferred
 _LEAST = "kai.scheduler/batch-min-member"
 _PREEMPTED_BELOW = 100
 
+Slices = Sequence[tuple[int, str]]
+
 
 class _Leaf(Struct, frozen=True):
     """Pods of one Job, and the subgroup that they belong to ("" if the PodGroup has none)."""
@@ -52,14 +54,27 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
 
 
 def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
-    subgroups: list[Object] = []
-    leaves: list[_Leaf] = []
+    """Return the subgroups of a PodGroup and its Jobs: slices are subgroups of the subgroup of their group."""
+    subgroups, leaves = list[Object](), list[_Leaf]()
+
+    def cut(group: GroupParts, head: Object, pods: int, least: int, slices: Slices, constraint: Object) -> None:
+        if not slices:
+            subgroups.append({**head, "minMember": least, **constraint})
+            leaves.append(_Leaf(group, head["name"], pods))
+            return
+        (size, level), *finer = slices
+        subgroups.append({**head, "minSubGroup": least // size, **constraint})
+        below = _constraint(parts, level, "")
+        for number in range(pods // size):
+            inner = {"name": f"{head['name']}-{number}", "parent": head["name"]}
+            cut(group, inner, size, size, finer, below)
+
     if not _several(parts):
         (group,) = parts.groups
         return [], [_Leaf(group, "", group.pods)]
     for group in parts.groups:
         own = _constraint(parts, group.own, group.group.prefer_level)
-        _cut(parts, group, group.name, "", group.pods, group.least, group.slices, own, subgroups, leaves)
+        cut(group, {"name": group.name}, group.pods, group.least, group.slices, own)
     return subgroups, leaves
 
 
@@ -68,30 +83,6 @@ def _several(parts: GangParts) -> bool:
         return True
     one = parts.groups[0]
     return bool(one.own or one.group.prefer_level) and bool(parts.gang.level or parts.gang.prefer_level)
-
-
-def _cut(
-    parts: GangParts,
-    group: GroupParts,
-    name: str,
-    parent: str,
-    pods: int,
-    least: int,
-    slices: tuple[tuple[int, str], ...],
-    constraint: Object,
-    subgroups: list[Object],
-    leaves: list[_Leaf],
-) -> None:
-    head: Object = {"name": name} | ({"parent": parent} if parent else {})
-    if not slices:
-        subgroups.append({**head, "minMember": least, **constraint})
-        leaves.append(_Leaf(group, name, pods))
-        return
-    (size, level), *finer = slices
-    subgroups.append({**head, "minSubGroup": least // size, **constraint})
-    below = _constraint(parts, level, "")
-    for number in range(pods // size):
-        _cut(parts, group, f"{name}-{number}", name, size, size, tuple(finer), below, subgroups, leaves)
 
 
 def _constraint(parts: GangParts, required: str, preferred: str) -> Object:

@@ -19,7 +19,7 @@ from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import DEVICE_CHECK, DEVICE_TAINTS, NODE_LEAVES, kueue_gate, kueue_title
 from dra_lab.model.release import CountedRules, KubernetesRelease, gates_of
 from dra_lab.model.topologies import KUEUE, ResourceFlavor, Topology
-from dra_lab.model.workload import PodGroup, Workload
+from dra_lab.model.workload import Workload
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.identical_nodes import node_states
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
@@ -57,10 +57,36 @@ def topology_counts(
     those of a pod of each group of its node, by the name of the workload. `checked` are the nodes that Kueue's check of
     devices leaves, by group; None if it makes no check.
     """
-    found = _counts(cluster, gang, hierarchies, flavors, requests, checked)
     gates = (DEVICE_CHECK, *((DEVICE_TAINTS,) if checked is not None else ()))
-    note = f"{kueue_title(cluster.queues, *gates)} is assumed."
-    return replace(found, row=replace(found.row, notes=(*found.row.notes, note)))
+    assumed = f"{kueue_title(cluster.queues, *gates)} is assumed."
+
+    def row(says: Says, text: str, *notes: str) -> VerdictRow:
+        return VerdictRow(COUNTS, says, text, (*notes, assumed))
+
+    flavor, says, why = _flavor(cluster, flavors)
+    if flavor is None:
+        return TopologyCounts(row(says, why))
+    if checked is not None and leads(gang):
+        text = "Whether Kueue checks the devices of a leader is not known here, so its counts are not either."
+        return TopologyCounts(row(Says.UNKNOWN, text))
+    if not any(node.status.allocatable for node in cluster.nodes):
+        text = "The nodes do not say what they can allocate, so what Kueue counts is not known."
+        return TopologyCounts(row(Says.UNKNOWN, text))
+    sets = pod_sets(gang, hierarchies, requests, checked or {})
+    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, sets)
+    refused = next((one for one in assigned if one.message), None)
+    if refused is not None:
+        return TopologyCounts(row(Says.NO, f"Kueue does not admit the gang: {refused.message}."))
+    if not all(requests.get(group.name) for group in gang.pods):
+        text = "CPU and memory of the pods are not known, so what Kueue counts is not known either."
+        return TopologyCounts(row(Says.UNKNOWN, text))
+    note = "Pods without claims are not in the snapshot; what they request was not counted."
+    key = level_key(gang.level or gang.pods[0].level, gang.hierarchy, hierarchies)
+    pods = assigned[0].headroom if len(gang.pods) == 1 and key in flavor.levels else {}
+    chosen = _chosen(cluster, flavor.levels, key, assigned)
+    where = f" in {'/'.join(chosen)}" if chosen else ""
+    text = f"Kueue counts enough{where} (Topology {flavor.topology})."
+    return TopologyCounts(row(Says.YES, text, note), pods, chosen)
 
 
 def nodes_with_devices(cluster: Cluster, claims: Sequence[ResourceClaim], release: KubernetesRelease) -> frozenset[str]:
@@ -86,43 +112,6 @@ def nodes_with_devices(cluster: Cluster, claims: Sequence[ResourceClaim], releas
 _HAVE = (FirstFitStatus.ALLOCATED, FirstFitStatus.STOPPED)
 
 
-def _counts(
-    cluster: Cluster,
-    gang: Workload,
-    hierarchies: Sequence[Hierarchy],
-    flavors: Sequence[str],
-    requests: Mapping[str, Mapping[str, QuantityText]],
-    checked: Mapping[str, frozenset[str]] | None,
-) -> TopologyCounts:
-    flavor, why = _flavor(cluster, flavors)
-    if flavor is None:
-        return TopologyCounts(why)
-    if checked is not None and leads(gang):
-        text = "Whether Kueue checks the devices of a leader is not known here, so its counts are not either."
-        return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
-    if not any(node.status.allocatable for node in cluster.nodes):
-        text = "The nodes do not say what they can allocate, so what Kueue counts is not known."
-        return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
-    sets = [
-        _pod_set(gang, group, hierarchies, requests.get(group.name, {}), checked.get(group.name) if checked else None)
-        for group in gang.pods
-    ]
-    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, sets)
-    refused = next((one for one in assigned if one.message), None)
-    if refused is not None:
-        return TopologyCounts(VerdictRow(COUNTS, Says.NO, f"Kueue does not admit the gang: {refused.message}."))
-    if not all(requests.get(group.name) for group in gang.pods):
-        text = "CPU and memory of the pods are not known, so what Kueue counts is not known either."
-        return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
-    note = "Pods without claims are not in the snapshot; what they request was not counted."
-    key = level_key(gang.level or gang.pods[0].level, gang.hierarchy, hierarchies)
-    pods = assigned[0].headroom if len(gang.pods) == 1 and key in flavor.levels else {}
-    chosen = _chosen(cluster, flavor.levels, key, assigned)
-    where = f" in {'/'.join(chosen)}" if chosen else ""
-    text = f"Kueue counts enough{where} (Topology {flavor.topology})."
-    return TopologyCounts(VerdictRow(COUNTS, Says.YES, text, (note,)), pods, chosen)
-
-
 def _chosen(cluster: Cluster, levels: Sequence[str], key: str, assigned: Sequence[KueueAssignment]) -> Path:
     """Return the domain in which all chosen nodes are; () if they are in several."""
     if key not in levels:
@@ -140,50 +129,51 @@ def _chosen(cluster: Cluster, levels: Sequence[str], key: str, assigned: Sequenc
     return paths.pop() if len(paths) == 1 else ()
 
 
-def _flavor(cluster: Cluster, flavors: Sequence[str]) -> tuple[KueueFlavor | None, VerdictRow]:
+def _flavor(cluster: Cluster, flavors: Sequence[str]) -> tuple[KueueFlavor | None, Says, str]:
     """Return the nodes and levels in which Kueue counts, or why it does not or is not known to."""
-
-    def row(says: Says, text: str) -> tuple[None, VerdictRow]:
-        return None, VerdictRow(COUNTS, says, text)
-
     known = {one.name: one for one in cluster.topologies if isinstance(one, ResourceFlavor)}
     topologies = {one.name: one for one in cluster.topologies if isinstance(one, Topology) and one.group == KUEUE}
     if not flavors and len(topologies) != 1:
         which = "no Topology" if not topologies else "several Topologies"
-        return row(Says.UNKNOWN, f"The snapshot has {which} of Kueue, and no queue says which one counts.")
+        return None, Says.UNKNOWN, f"The snapshot has {which} of Kueue, and no queue says which one counts."
     names = [name for name in flavors if name in known] if flavors else [""]
     if not names:
-        return row(Says.UNKNOWN, f"The ResourceFlavor {flavors[0]} is not in this snapshot.")
+        return None, Says.UNKNOWN, f"The ResourceFlavor {flavors[0]} is not in this snapshot."
     own = known.get(names[0])
     if own is not None and not own.spec.topology_name:
-        return row(Says.NOT_COUNTED, f"The ResourceFlavor {own.name} has no Topology, so Kueue counts no domains.")
+        return None, Says.NOT_COUNTED, f"The ResourceFlavor {own.name} has no Topology, so Kueue counts no domains."
     topology = topologies.get(own.spec.topology_name) if own is not None else next(iter(topologies.values()))
     if topology is None:
-        return row(Says.UNKNOWN, f"The Topology of the ResourceFlavor {names[0]} is not in this snapshot.")
+        return None, Says.UNKNOWN, f"The Topology of the ResourceFlavor {names[0]} is not in this snapshot."
     closed = (node.name for node in cluster.nodes if any(t.get("key") in _NOT_READY for t in node.spec.taints))
     labels = own.spec.node_labels if own is not None else {}
     tolerations = own.spec.tolerations if own is not None else ()
     leaves = kueue_gate(cluster.queues, NODE_LEAVES)
     found = KueueFlavor(topology.labels, topology.name, labels, tolerations, frozenset(closed), leaves)
-    return found, VerdictRow(COUNTS, Says.UNKNOWN, "")
+    return found, Says.YES, ""
 
 
-def _pod_set(
+def pod_sets(
     gang: Workload,
-    group: PodGroup,
     hierarchies: Sequence[Hierarchy],
-    requests: Mapping[str, QuantityText],
-    nodes: frozenset[str] | None,
-) -> KueuePodSet:
-    required = group.level or gang.level
-    preferred = "" if required else group.prefer_level or gang.prefer_level
-    return KueuePodSet(
-        name=group.name,
-        count=group.count,
-        requests=requests,
-        required=level_key(required, gang.hierarchy, hierarchies),
-        preferred=level_key(preferred, gang.hierarchy, hierarchies),
-        slices=tuple((level_key(level, gang.hierarchy, hierarchies), size) for size, level in group.slices),
-        group=gang.name if leads(gang) else "",
-        nodes=nodes,
-    )
+    requests: Mapping[str, Mapping[str, QuantityText]],
+    checked: Mapping[str, frozenset[str]],
+) -> list[KueuePodSet]:
+    """Return the pod sets of a gang; see `topology_counts`."""
+
+    def key(level: str) -> str:
+        return level_key(level, gang.hierarchy, hierarchies)
+
+    return [
+        KueuePodSet(
+            name=group.name,
+            count=group.count,
+            requests=requests.get(group.name, {}),
+            required=key(group.level or gang.level),
+            preferred="" if group.level or gang.level else key(group.prefer_level or gang.prefer_level),
+            slices=tuple((key(level), size) for size, level in group.slices),
+            group=gang.name if leads(gang) else "",
+            nodes=checked.get(group.name),
+        )
+        for group in gang.pods
+    ]
