@@ -264,8 +264,7 @@ def requested_twice(workload: WorkloadFile, claim: ResourceClaimTemplate | Resou
     a container's `resources.limits` and `resources.claims` are served independently (Kubernetes, Pod v1).
     """
     devices = (claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec).devices
-    classes = {r.exactly.device_class_name for r in devices.requests if r.exactly is not None}
-    classes |= {sub.device_class_name for r in devices.requests for sub in r.first_available}
+    classes = {part.device_class_name for request in devices.requests for part in request.parts}
     found: list[Finding] = []
     for field in workload.templates:
         for path, container in containers(field.spec, field.path):

@@ -16,7 +16,7 @@ from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml
-from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.claims import DeviceClass, DeviceClassSpec, cel_selectors
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
@@ -75,15 +75,15 @@ def keep_names(
 
 def _class(resource: PluginResource, base: DeviceClass | None) -> DeviceClass | None:
     """Return the class that serves a resource: `base` with its name, or one beside it; None if nothing is known."""
-    own = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in resource.selectors)
+    own = cel_selectors(resource.selectors)
     meta = ObjectMeta(name=resource.device_class, labels=dict(base.metadata.labels) if base else {})
     if own or (base is not None and base.spec.extended_resource_name not in (None, "", resource.resource)):
         meta = ObjectMeta(name=f"{object_name(resource.resource.rpartition('/')[2])}.{resource.device_class}")
     if base is not None:
         spec = replace(base.spec, selectors=(*base.spec.selectors, *own))
     elif own or resource.driver:
-        driver = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == {json.dumps(resource.driver)}"))
-        spec = DeviceClassSpec(selectors=own or (driver,))
+        driver = f"device.driver == {json.dumps(resource.driver)}"
+        spec = DeviceClassSpec(selectors=own or cel_selectors((driver,)))
     else:
         return None
     return DeviceClass(metadata=meta, spec=replace(spec, extended_resource_name=resource.resource))

@@ -28,14 +28,13 @@ from dra_lab.manifests.yaml_file import YamlFile
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
     EXACT_COUNT,
-    CELDeviceSelector,
     DeviceClaim,
     DeviceRequest,
-    DeviceSelector,
     ExactDeviceRequest,
     ResourceClaimSpec,
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
+    cel_selectors,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
@@ -243,7 +242,7 @@ def _remove_keys(parent: Any, name: str, keys: frozenset[str]) -> None:
 def _template(document: Document, name: str, requests: Requests) -> ResourceClaimTemplate:
     wanted = []
     for key, (count, known) in requests.items():
-        selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in known.selectors)
+        selectors = cel_selectors(known.selectors)
         exactly = ExactDeviceRequest(
             device_class_name=known.device_class, selectors=selectors, allocation_mode=EXACT_COUNT, count=count
         )

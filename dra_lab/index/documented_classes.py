@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dra_lab.drivers import all_profiles, profile
 from dra_lab.manifests.device_asks import IMPLICIT
-from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.claims import DeviceClass, DeviceClassSpec, cel_selectors
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import DocumentedClass
 from dra_lab.model.memo import once_per_hardware
@@ -65,7 +65,7 @@ def with_given_classes(cluster: Cluster, given: Iterable[DeviceClass]) -> Cluste
 
 def device_class_of(documented: DocumentedClass) -> DeviceClass:
     """Return a documented class as the API object."""
-    selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in documented.selectors)
+    selectors = cel_selectors(documented.selectors)
     name = documented.extended_resource_name or None
     return DeviceClass(
         metadata=ObjectMeta(name=documented.name),

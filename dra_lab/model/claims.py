@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.model.device import RESOURCE_V1, Value
 from dra_lab.model.names import DeviceID
@@ -149,6 +151,31 @@ class DeviceRequest(Value, frozen=True):
     name: str
     exactly: ExactDeviceRequest | None = None
     first_available: tuple[DeviceSubRequest, ...] = ()
+
+    @property
+    def parts(self) -> tuple[ExactDeviceRequest | DeviceSubRequest, ...]:
+        """Return what the request asks for: `exactly`, or each of its alternatives."""
+        return (self.exactly,) if self.exactly is not None else self.first_available
+
+    def with_parts(self, change: Callable[[str, Any], Any]) -> DeviceRequest:
+        """Return the request with each of its parts changed; `change` gets the reference of a part, and the part."""
+        if self.exactly is not None:
+            return replace(self, exactly=change(self.name, self.exactly))
+        subs = tuple(change(f"{self.name}/{sub.name}", sub) for sub in self.first_available)
+        return replace(self, first_available=subs)
+
+
+RequestPart = TypeVar("RequestPart", ExactDeviceRequest, DeviceSubRequest)
+
+
+def cel_selectors(texts: Iterable[str]) -> tuple[DeviceSelector, ...]:
+    """Return a selector for each CEL expression."""
+    return tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in texts)
+
+
+def selected(part: RequestPart, *texts: str) -> RequestPart:
+    """Return what is requested with further selectors."""
+    return replace(part, selectors=(*part.selectors, *cel_selectors(texts)))
 
 
 class DeviceConstraint(Value, frozen=True):

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.claims import DeviceRequest, RequestPart, selected
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
@@ -80,13 +80,12 @@ def with_one_alternative(sketch: ClaimSketch, *, name: str, kept: str) -> Edited
 
 def with_selectors(sketch: ClaimSketch, *, texts: Mapping[str, str]) -> Edited:
     """Return a drawing in which requests, or all their alternatives, have a further selector each."""
-    changed = {}
-    for request in (request for request in sketch.requests if request.name in texts):
-        text = texts[request.name]
-        exactly = request.exactly and selected(request.exactly, text)
-        subs = tuple(selected(sub, text) for sub in request.first_available)
-        changed[request.name] = replace(request, exactly=exactly, first_available=subs)
-    return _with_requests(sketch, changed), {}
+
+    def further(reference: str, part: RequestPart) -> RequestPart:
+        name = split_request(reference)[0]
+        return selected(part, texts[name]) if name in texts else part
+
+    return replace(sketch, requests=tuple(request.with_parts(further) for request in sketch.requests)), {}
 
 
 def with_alternatives(sketch: ClaimSketch, *, texts: Mapping[str, Sequence[tuple[str, str]]]) -> Edited | None:
@@ -117,15 +116,6 @@ def with_alternatives(sketch: ClaimSketch, *, texts: Mapping[str, Sequence[tuple
             subs.append(selected(alternative(part, made), text))
         changed[name] = replace(requests[name], exactly=None, first_available=tuple(subs))
     return _with_requests(sketch, changed), origin
-
-
-_P = TypeVar("_P", ExactDeviceRequest, DeviceSubRequest)
-
-
-def selected(part: _P, text: str) -> _P:
-    """Return what is requested with a further selector."""
-    selector = DeviceSelector(cel=CELDeviceSelector(expression=text))
-    return replace(part, selectors=(*part.selectors, selector))
 
 
 def _with_requests(sketch: ClaimSketch, changed: Mapping[str, DeviceRequest]) -> ClaimSketch:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ResourceClaim
+from dra_lab.model.claims import ResourceClaim, selected
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
@@ -91,15 +91,8 @@ def _sketch(claim: ResourceClaim, name: str, selector: str) -> ClaimSketch:
     drawn = exact_sketch(claim.spec, name)
     if not selector:
         return drawn
-    more = DeviceSelector(cel=CELDeviceSelector(expression=selector))
-
-    def narrowed(request: DeviceRequest) -> DeviceRequest:
-        if request.exactly is not None:
-            return replace(request, exactly=replace(request.exactly, selectors=(*request.exactly.selectors, more)))
-        ways = tuple(replace(way, selectors=(*way.selectors, more)) for way in request.first_available)
-        return replace(request, first_available=ways)
-
-    return replace(drawn, requests=tuple(map(narrowed, drawn.requests)))
+    requests = (request.with_parts(lambda _, part: selected(part, selector)) for request in drawn.requests)
+    return replace(drawn, requests=tuple(requests))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.model.claims import RequestPart, selected
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.placement import SameValues
@@ -262,20 +262,12 @@ def _selected(claim: ClaimSketch, one: BoundAsk, attribute: str, values: Values)
     """Return a claim of which a request takes only devices with some values."""
     read, there = read_of(attribute, "")
     text = is_one_of(read, values) if values else f"{read} in []"
-    more = DeviceSelector(cel=CELDeviceSelector(expression=f"{there} && {text}" if one.lacking else text))
+    more = f"{there} && {text}" if one.lacking else text
 
-    def with_selector(request: DeviceRequest) -> DeviceRequest:
-        if request.name != one.ask.request:
-            return request
-        if request.exactly is not None:
-            return changed(request, exactly=changed(request.exactly, selectors=(*request.exactly.selectors, more)))
-        subs = tuple(
-            changed(sub, selectors=(*sub.selectors, more)) if f"{request.name}/{sub.name}" == one.ask.reference else sub
-            for sub in request.first_available
-        )
-        return changed(request, first_available=subs)
+    def with_selector(reference: str, part: RequestPart) -> RequestPart:
+        return selected(part, more) if reference == one.ask.reference else part
 
-    return changed(claim, requests=tuple(map(with_selector, claim.requests)))
+    return changed(claim, requests=tuple(request.with_parts(with_selector) for request in claim.requests))
 
 
 def _same(plan: Plan, search: _Search) -> Iterator[SameValues]:

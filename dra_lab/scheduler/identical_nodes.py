@@ -107,7 +107,7 @@ class NodeStates:
         constraints = [constraint for claim in claims for constraint in claim.spec.devices.constraints]
         attributes = {one.match_attribute or one.distinct_attribute or "" for one in constraints}
         requests = [request for claim in claims for request in claim.spec.devices.requests]
-        for part in (one for request in requests for one in request.first_available or (request.exactly,) if one):
+        for part in (one for request in requests for one in request.parts):
             device_class = known_classes(self._cluster).get(part.device_class_name)
             if device_class is None:
                 return None

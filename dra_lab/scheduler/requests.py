@@ -82,10 +82,9 @@ def claim_needs(index: int, claim: ResourceClaim, view: NodeView, gates: Gates) 
             raise AttemptAborted(
                 f"{where}: it has alternatives (firstAvailable), but the gate DRAPrioritizedList is off"
             )
-        parts = request.first_available or ((request.exactly,) if request.exactly is not None else ())
-        if not parts:
+        if not request.parts:
             raise AttemptAborted(f"{where}: neither exactly nor firstAvailable")
-        requests.append(tuple(_need(index, claim, request, part, view, gates) for part in parts))
+        requests.append(tuple(_need(index, claim, request, part, view, gates) for part in request.parts))
     found = ClaimNeeds(claim, tuple(requests))
     _add_constraints(found, view, gates)
     return found

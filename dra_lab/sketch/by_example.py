@@ -12,7 +12,7 @@ from dra_lab.errors import InputError
 from dra_lab.index.catalogue import catalogue
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.pools import PoolDevice
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest, cel_selectors
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
@@ -192,8 +192,8 @@ def _with_selectors(sketch: ClaimSketch, texts: Sequence[str]) -> ClaimSketch:
     requests = []
     for request, text in zip(sketch.requests, texts, strict=True):
         if text and request.exactly is not None:
-            selectors = (DeviceSelector(cel=CELDeviceSelector(expression=text)),)
-            requests.append(replace(request, exactly=replace(request.exactly, selectors=selectors)))
+            exactly = replace(request.exactly, selectors=cel_selectors((text,)))
+            requests.append(replace(request, exactly=exactly))
         else:
             requests.append(request)
     return replace(sketch, requests=tuple(requests))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -22,8 +21,7 @@ from dra_lab.model.claims import (
     DeviceClass,
     DeviceConstraint,
     DeviceRequest,
-    DeviceSubRequest,
-    ExactDeviceRequest,
+    RequestPart,
     ResourceClaimSpec,
 )
 from dra_lab.model.cluster import Cluster
@@ -52,8 +50,6 @@ from dra_lab.sketch.numbered_requests import (
     kept_different,
 )
 from dra_lab.sketch.object_names import is_subdomain
-
-Part = TypeVar("Part", ExactDeviceRequest, DeviceSubRequest)
 
 MOST_ENTRIES = 32
 """Most requests, and most constraints, of a claim (docs/semantics.md 2.2)."""
@@ -102,7 +98,7 @@ def compile_claim(
     for one in numbered.order:
         written_as = prioritized[one.name]
         fitted, found = fit_to_release(with_derived(written_as.request, constraints, texts, one.of), release)
-        requests.append(_with_defaults(fitted))
+        requests.append(fitted.with_parts(lambda _, part: _explicit(part)))
         findings += [*found, *written_as.findings]
     origin = _origin(numbered, prioritized, expansion.origin)
     config = tuple(_config(entry, origin, expansion.origin) for entry in drawn.config)
@@ -133,10 +129,7 @@ def _write(
 def _numbered(request: DeviceRequest, one: NumberedRequest) -> DeviceRequest:
     if not one.count:
         return request
-    if request.exactly is not None:
-        return replace(request, name=one.name, exactly=replace(request.exactly, count=one.count))
-    subs = tuple(replace(sub, count=one.count) for sub in request.first_available)
-    return replace(request, name=one.name, first_available=subs)
+    return replace(request, name=one.name).with_parts(lambda _, part: replace(part, count=one.count))
 
 
 def _spelled_out(constraint: DeviceConstraint, prioritized: Mapping[str, PrioritizedList]) -> DeviceConstraint:
@@ -150,13 +143,7 @@ def _ends(end: str, prioritized: Mapping[str, PrioritizedList]) -> tuple[str, ..
     return own if sub and own else (end,)
 
 
-def _with_defaults(request: DeviceRequest) -> DeviceRequest:
-    if request.exactly is not None:
-        return replace(request, exactly=_explicit(request.exactly))
-    return replace(request, first_available=tuple(map(_explicit, request.first_available)))
-
-
-def _explicit(part: Part) -> Part:
+def _explicit(part: RequestPart) -> RequestPart:
     everything = part.allocation_mode == ALL
     mode = ALL if everything else EXACT_COUNT
     capacity = canonical(part.capacity)
@@ -213,21 +200,17 @@ def _limits(claim: DeviceClaim) -> tuple[Finding, ...]:
 def fit_to_release(request: DeviceRequest, release: KubernetesRelease) -> tuple[DeviceRequest, tuple[Finding, ...]]:
     """Return a request without the fields whose gate is off in a release, and a Finding for each of them."""
     findings: list[Finding] = []
-    if request.exactly is not None:
-        exactly = _fit(request.exactly, request.name, release, findings)
-        if exactly.admin_access and not release.enabled("DRAAdminAccess"):
-            message = "the API server drops adminAccess, so this becomes an ordinary exclusive request"
-            findings.append(
-                _gap("release-admin-access", Severity.ERROR, request.name, release, message, "Remove adminAccess.")
-            )
-            exactly = replace(exactly, admin_access=None)
-        return replace(request, exactly=exactly), tuple(findings)
-    if not release.enabled("DRAPrioritizedList"):
+    if request.exactly is None and not release.enabled("DRAPrioritizedList"):
         message = "the API server refuses a request with firstAvailable"
         advice = "Remove the alternatives."
         findings.append(_gap("release-first-available", Severity.ERROR, request.name, release, message, advice))
-    subs = tuple(_fit(sub, f"{request.name}/{sub.name}", release, findings) for sub in request.first_available)
-    return replace(request, first_available=subs), tuple(findings)
+    fitted = request.with_parts(lambda reference, part: _fit(part, reference, release, findings))
+    if fitted.exactly is not None and fitted.exactly.admin_access and not release.enabled("DRAAdminAccess"):
+        message = "the API server drops adminAccess, so this becomes an ordinary exclusive request"
+        advice = "Remove adminAccess."
+        findings.append(_gap("release-admin-access", Severity.ERROR, request.name, release, message, advice))
+        fitted = replace(fitted, exactly=replace(fitted.exactly, admin_access=None))
+    return fitted, tuple(findings)
 
 
 def selector_findings(sketch: ClaimSketch, release: KubernetesRelease) -> Iterator[Finding]:
@@ -264,7 +247,7 @@ def _printed(amount: str | float) -> str | int | float:
         return amount
 
 
-def _fit(part: Part, reference: str, release: KubernetesRelease, findings: list[Finding]) -> Part:
+def _fit(part: RequestPart, reference: str, release: KubernetesRelease, findings: list[Finding]) -> RequestPart:
     if part.capacity is not None and part.capacity.requests and not release.enabled("DRAConsumableCapacity"):
         amounts = ", ".join(f"{key}: {amount}" for key, amount in part.capacity.requests.items())
         message = f"a request cannot ask for an amount ({amounts}), so it gets whole devices"

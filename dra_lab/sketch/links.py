@@ -9,13 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.index.catalogue import Shape
-from dra_lab.model.claims import (
-    DeviceConstraint,
-    DeviceDerivedAttribute,
-    DeviceRequest,
-    DeviceSubRequest,
-    ExactDeviceRequest,
-)
+from dra_lab.model.claims import DeviceConstraint, DeviceDerivedAttribute, DeviceRequest, RequestPart
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
@@ -272,7 +266,7 @@ def is_derived(sketch: ClaimSketch, link: Link) -> bool:
         part
         for end in link.requests
         for request in sketch.requests
-        for ask, part in zip(asks(request), parts_of(request), strict=True)
+        for ask, part in zip(asks(request), request.parts, strict=True)
         if covers(end, ask)
     ]
     return bool(parts) and all(any(d.name == link.where for d in part.derived_attributes) for part in parts)
@@ -291,30 +285,13 @@ def with_derived(
             used[reference].add(constraint.match_attribute or constraint.distinct_attribute or "")
     expression = {name: text for (end, name), text in texts.items() if split_request(end)[0] == of}
 
-    def more(reference: str) -> tuple[DeviceDerivedAttribute, ...]:
+    def derived(reference: str, part: RequestPart) -> RequestPart:
         wanted = used[request.name] | used[reference]
-        return tuple(DeviceDerivedAttribute(name=n, expression=e) for n, e in expression.items() if n in wanted)
+        found = {one.name: one for one in part.derived_attributes}
+        found |= {n: DeviceDerivedAttribute(name=n, expression=e) for n, e in expression.items() if n in wanted}
+        return replace(part, derived_attributes=tuple(found.values()))
 
-    if request.exactly is not None:
-        part: ExactDeviceRequest = request.exactly
-        added = more(request.name)
-        return replace(request, exactly=replace(part, derived_attributes=_joined(part, added))) if added else request
-    subs = tuple(
-        replace(sub, derived_attributes=_joined(sub, more(f"{request.name}/{sub.name}")))
-        for sub in request.first_available
-    )
-    return replace(request, first_available=subs)
-
-
-def parts_of(request: DeviceRequest) -> tuple[ExactDeviceRequest | DeviceSubRequest, ...]:
-    """Return what a request asks for: `exactly`, or each of its alternatives."""
-    return (request.exactly,) if request.exactly is not None else request.first_available
-
-
-def _joined(
-    part: ExactDeviceRequest | DeviceSubRequest, added: tuple[DeviceDerivedAttribute, ...]
-) -> tuple[DeviceDerivedAttribute, ...]:
-    return tuple({d.name: d for d in (*part.derived_attributes, *added)}.values())
+    return request.with_parts(derived)
 
 
 def _names(shapes: Iterable[Shape], level: str) -> dict[str, str]:

@@ -9,13 +9,7 @@ from dataclasses import dataclass
 
 from dra_lab.drivers import device_label, documented_class, profile
 from dra_lab.index.catalogue import Shape, catalogue
-from dra_lab.model.claims import (
-    CapacityRequirements,
-    CELDeviceSelector,
-    DeviceRequest,
-    DeviceSelector,
-    ExactDeviceRequest,
-)
+from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest, cel_selectors
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import DriverProfile, Offer
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
@@ -113,7 +107,7 @@ def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:
         name=name,
         exactly=ExactDeviceRequest(
             device_class_name=entry.device_class,
-            selectors=tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in entry.selectors),
+            selectors=cel_selectors(entry.selectors),
             allocation_mode="ExactCount",
             count=entry.default_count,
             capacity=CapacityRequirements(requests=dict(capacity)) if capacity else None,
@@ -284,7 +278,7 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
 
 def ask_for(name: str, selectors: tuple[str, ...] = ()) -> Ask:
     """Return the ask for one device of a class."""
-    texts = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in selectors)
+    texts = cel_selectors(selectors)
     request = ExactDeviceRequest(device_class_name=name, selectors=texts)
     return asks(DeviceRequest(name="any", exactly=request))[0]
 

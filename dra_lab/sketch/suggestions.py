@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from dra_lab.index.pools import PoolDevice
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.model.claims import DeviceRequest, RequestPart, selected
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.reasons import Suggestion
@@ -226,20 +226,9 @@ def _groups_at(at: Iterable[Counter[str]], counts: Mapping[str, int]) -> int:
 
 
 def _with_selectors(sketch: ClaimSketch, link: Link, selectors: Mapping[str, tuple[str, ...]]) -> ClaimSketch:
-    def extended(have: tuple[DeviceSelector, ...], reference: str) -> tuple[DeviceSelector, ...]:
-        request = split_request(reference)[0]
-        texts = [text for end in dict.fromkeys((request, reference)) for text in selectors.get(end, ())]
-        return (*have, *(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in texts))
-
-    def changed(request: DeviceRequest) -> DeviceRequest:
-        if request.exactly is not None:
-            part = request.exactly
-            return replace(request, exactly=replace(part, selectors=extended(part.selectors, request.name)))
-        subs = tuple(
-            replace(sub, selectors=extended(sub.selectors, f"{request.name}/{sub.name}"))
-            for sub in request.first_available
-        )
-        return replace(request, first_available=subs)
+    def extended(reference: str, part: RequestPart) -> RequestPart:
+        ends = dict.fromkeys((split_request(reference)[0], reference))
+        return selected(part, *(text for end in ends for text in selectors.get(end, ())))
 
     links = tuple(other for other in sketch.links if other.name != link.name)
-    return replace(sketch, requests=tuple(changed(request) for request in sketch.requests), links=links)
+    return replace(sketch, requests=tuple(request.with_parts(extended) for request in sketch.requests), links=links)

@@ -10,7 +10,7 @@ import traitlets
 from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, SketchError
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.model.claims import DeviceRequest, RequestPart, expressions, selected
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.reasons import Suggestion
 from dra_lab.model.release import KubernetesRelease
@@ -294,16 +294,9 @@ def with_suggestion(sketch: ClaimSketch, suggestion: Suggestion) -> ClaimSketch:
 
 
 def _with_selectors(request: DeviceRequest, wanted: Mapping[str, tuple[str, ...]]) -> DeviceRequest:
-    def added(selectors: tuple[DeviceSelector, ...], texts: tuple[str, ...]) -> tuple[DeviceSelector, ...]:
-        known = {selector.cel.expression for selector in selectors if selector.cel is not None}
-        new = [DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in texts if text not in known]
-        return (*selectors, *new)
+    def added(reference: str, part: RequestPart) -> RequestPart:
+        known = expressions(part.selectors)
+        texts = (text for end in dict.fromkeys((request.name, reference)) for text in wanted.get(end, ()))
+        return selected(part, *(text for text in texts if text not in known))
 
-    replace, own = msgspec.structs.replace, tuple(wanted.get(request.name, ()))
-    if request.exactly is not None:
-        return replace(request, exactly=replace(request.exactly, selectors=added(request.exactly.selectors, own)))
-    parts = tuple(
-        replace(part, selectors=added(part.selectors, (*own, *wanted.get(f"{request.name}/{part.name}", ()))))
-        for part in request.first_available
-    )
-    return replace(request, first_available=parts)
+    return request.with_parts(added)

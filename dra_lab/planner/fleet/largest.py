@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
 
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
-from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.claims import ALL, CapacityRequirements, RequestPart
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import LargestJob
@@ -174,12 +173,10 @@ def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> Claim
     names = [request.name for request in claim.requests]
     _check_scale(names, scale)
     chosen = set(scale or names)
-    requests = []
-    for request in claim.requests:
-        exactly = None if request.exactly is None else _part_times(request.exactly, times)
-        subs = tuple(_part_times(sub, times) for sub in request.first_available)
-        many = changed(request, exactly=exactly, first_available=subs)
-        requests.append(many if request.name in chosen else request)
+    requests = (
+        request.with_parts(lambda _, part: _part_times(part, times)) if request.name in chosen else request
+        for request in claim.requests
+    )
     return changed(claim, requests=tuple(requests))
 
 
@@ -189,10 +186,7 @@ def _check_scale(names: Sequence[str], scale: Sequence[str]) -> None:
             raise InputError(f"there is no request {name!r} to scale; requests: {', '.join(names)}")
 
 
-_Part = TypeVar("_Part", ExactDeviceRequest, DeviceSubRequest)
-
-
-def _part_times(part: _Part, times: int) -> _Part:
+def _part_times(part: RequestPart, times: int) -> RequestPart:
     """Multiply one way to ask: the capacity of a request for one shared device, else the count."""
     if part.allocation_mode == ALL:
         return part

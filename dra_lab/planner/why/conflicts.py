@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, islice
 from typing import Any
@@ -18,6 +18,7 @@ from dra_lab.model.claims import (
     DeviceRequest,
     DeviceSelector,
     DeviceToleration,
+    RequestPart,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
@@ -33,7 +34,6 @@ from dra_lab.planner.scan import look_at_nodes, sort_nodes
 from dra_lab.sketch.links import LEVEL_WORDS, link_words
 from dra_lab.sketch.numbered_requests import expand
 
-AnyPart = Any
 """An ExactDeviceRequest or a DeviceSubRequest: what is changed stays of its kind."""
 
 # ---------------------------------------------------------------- on how many nodes a drawing fits
@@ -107,7 +107,7 @@ def _only(sketch: ClaimSketch, kept: Collection[Element]) -> ClaimSketch:
     links = {element.subject for element in kept if element.kind == "link"}
     texts = {(element.subject, element.position) for element in kept if element.kind == "selector"}
 
-    def left(reference: str, part: AnyPart) -> AnyPart:
+    def left(reference: str, part: RequestPart) -> RequestPart:
         written = [selector for selector in part.selectors if selector.cel is not None]
         return replace(part, selectors=tuple(s for at, s in enumerate(written) if (reference, at) in texts))
 
@@ -118,17 +118,9 @@ def _only(sketch: ClaimSketch, kept: Collection[Element]) -> ClaimSketch:
     )
     return ClaimSketch(
         sketch.name,
-        tuple(with_parts(request, left) for request in sketch.requests if request.name in names),
+        tuple(request.with_parts(left) for request in sketch.requests if request.name in names),
         tuple(link for link in tied if len(link.requests) >= link.kind.least_ends),
     )
-
-
-def with_parts(request: DeviceRequest, change: Callable[[str, AnyPart], AnyPart]) -> DeviceRequest:
-    """Return a request with what it asks for, or each of its alternatives, changed; `change` gets the reference."""
-    if request.exactly is not None:
-        return replace(request, exactly=change(request.name, request.exactly))
-    subs = tuple(change(f"{request.name}/{sub.name}", sub) for sub in request.first_available)
-    return replace(request, first_available=subs)
 
 
 def find_conflict(sketch: ClaimSketch, trial: Trial, node: str = "") -> Conflict | None:
@@ -249,10 +241,10 @@ def _count_changes(sketch: ClaimSketch) -> Iterator[Relaxation]:
 
 
 def _with_part(sketch: ClaimSketch, reference: str, **members: Any) -> ClaimSketch:
-    def changed(name: str, part: AnyPart) -> AnyPart:
+    def changed(name: str, part: RequestPart) -> RequestPart:
         return replace(part, **members) if reference in (name, name.partition("/")[0]) else part
 
-    return replace(sketch, requests=tuple(with_parts(request, changed) for request in sketch.requests))
+    return replace(sketch, requests=tuple(request.with_parts(changed) for request in sketch.requests))
 
 
 def tried(trial: Trial, change: Relaxation) -> Relaxation:
