@@ -28,12 +28,12 @@ from dra_lab.model.placement import (
     SharedClaim,
     Start,
 )
-from dra_lab.model.printing import printed
 from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
 from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.trace import Trace
 from dra_lab.model.workload import Workload
+from dra_lab.printing import Shown
 
 
 class PlanStatus(StrEnum):
@@ -67,7 +67,7 @@ class Tracer(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """Where the pods of workloads go, with what is proven of it, what first fit takes, or the reasons why they do not.
 
     `goals` are in order of importance, each the sum over all placed pods: of GOALS for one pod, of FLEET_GOALS for more
@@ -137,10 +137,6 @@ class Plan:
         """Return the hash of what is placed where; plans that differ in their seconds alone are equal."""
         where = tuple((pod.name, pod.node) for pod in self.pods)
         return hash((self.status, self.cluster, self.release, where, tuple(self.chosen())))
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it: sentence, devices, goals next to kube-scheduler's, reasons."""
-        return printed(self)
 
     def __repr__(self) -> str:
         """Return a one-line summary; `print` shows the whole answer."""
