@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
@@ -48,22 +48,6 @@ class PlanStatus(StrEnum):
     STOPPED = "stopped"
     NOT_CHECKED = "not-checked"
     EMPTY = "empty"
-
-
-class Tracer(Protocol):
-    """What makes the traces of a plan."""
-
-    def trace(
-        self,
-        node: str,
-        *,
-        links: bool,
-        time_limit: float,
-        cancel: threading.Event | None,
-        progress: Callable[[int], None] | None,
-    ) -> Trace[FirstFit]:
-        """Return the trace on a node, "" for the plan's."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -130,7 +114,7 @@ class Plan(Shown):
     same: tuple[SameValues, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     parts: Mapping[str, float] = field(default_factory=dict, compare=False)
-    tracer: Tracer | None = field(default=None, compare=False, repr=False)
+    tracer: Callable[..., Trace[FirstFit]] | None = field(default=None, compare=False, repr=False)
     on: Cluster | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
@@ -262,19 +246,12 @@ class Plan(Shown):
 
     @property
     def why(self) -> Mapping[str, str]:
-        """Return for each domain how many pods it has for the first gang that is not placed, or the first one."""
-        short = [gang.name for gang in self.gangs if self.placed[gang.name] < gang.replicas]
-        return self.why_of((short or [gang.name for gang in self.gangs] or [""])[0])
+        """Return how many pods each domain has for the first gang that is not placed, or the first, and what it lacks.
 
-    def why_of(self, gang: str) -> Mapping[str, str]:
-        """Return for each domain of its required level how many pods of a gang it has, and what the others lack.
-
-        Args:
-            gang: The name of the gang.
-
-        Returns:
-            The words by domain: by its own value, or by its path where two domains have the same value.
+        Domains are called by their own value, or by their path where two have the same value.
         """
+        short = [gang.name for gang in self.gangs if self.placed[gang.name] < gang.replicas]
+        gang = [*short, *(gang.name for gang in self.gangs), ""][0]
         mine = [headroom for headroom in self.where if headroom.workload == gang]
         values = Counter(headroom.members[-1:] for headroom in mine)
         return {
@@ -334,7 +311,7 @@ class Plan(Shown):
         """
         if self.tracer is None:
             raise InputError("there is nothing to trace, because the plan has no request or its cluster was not read")
-        return self.tracer.trace(node, links=links, time_limit=time_limit, cancel=cancel, progress=progress)
+        return self.tracer(node, links=links, time_limit=time_limit, cancel=cancel, progress=progress)
 
     def checked_against(self, headroom: Iterable[Headroom]) -> Plan:
         """Return the plan without its proof if more pods of a workload that is short fit: never both are reported.
