@@ -159,7 +159,7 @@ class _Reading:
             self._of_gangs.append(each.cluster)
 
     def _add_drawn_gangs(self, one: ClaimOptions, pods: Sequence[PodDrawing]) -> None:
-        from dra_lab.session.fleet_files import fleet_cluster
+        from dra_lab.session.drawings import fleet_cluster
 
         for pod in pods:
             if pod.gang:
@@ -179,7 +179,7 @@ class _Reading:
     def add_pods(self, one: ClaimOptions) -> None:
         """Add the pods of a claim, a pod with its claims, or a plan file with workloads alone."""
         from dra_lab.session import read_plan_file
-        from dra_lab.session.fleet_files import fleet_cluster
+        from dra_lab.session.drawings import fleet_cluster
 
         wanted = one.replicas if one.gang is None else one.gang
         drawn = only_workloads(read_plan_file(one.claim))

@@ -158,7 +158,7 @@ def chosen(busy: Planner, name: str, *, on: bool) -> None:
     box = busy.root.get_by_role("checkbox", name=name, exact=True)
     box.set_checked(on)
     busy.answered()
-    until(lambda: busy.lab.eval("not lab.session.seeking_room"), "room was looked for")
+    until(lambda: busy.lab.eval("lab.session.sought != 'room'"), "room was looked for")
 
 
 def test_a_new_user_makes_room_and_undoes_it(busy):
