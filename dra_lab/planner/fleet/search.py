@@ -265,7 +265,7 @@ def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
     table_of = {id(table.site): table for table in tables if not table.site.nodes}
     loose = place_tables(work, [table.site for table in table_of.values()], loose=True) if table_of else PlacedPods()
     for placed, _, counts in loose.placed():
-        if id(placed.site) in table_of:
+        if id(placed.site) in table_of and any(counts):
             table_of[id(placed.site)].start(placed, counts)
     claims, goals = (
         [PodAsWritten(fleet, pod) for pod in fleet.pods] if tables else [],
