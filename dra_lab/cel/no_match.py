@@ -32,14 +32,9 @@ _MATCHES_KIND = {"bool": ("bool",), "int": ("int",), "string": ("string",), "num
 
 
 def why_no_match(matching: Matching, ask: Ask, devices: Iterable[tuple[str, Device]]) -> str:
-    """Return why none of some devices matches the selectors of a request, as a clause; "" if one does.
+    """Return why no device that a pod may reach matches the selectors of a request, as a clause; "" if one does.
 
     It is also "" if no device is of the class.
-
-    Args:
-        matching: The selectors of the cluster.
-        ask: The request or alternative.
-        devices: The devices that the pod may reach.
     """
     of_class = [one for one in devices if matching.match(ask, *one).stage not in (CLASS, NO_CLASS)]
     for step in _steps(matching, ask.selectors, of_class):

@@ -96,11 +96,6 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
 
     Returns:
         The findings, errors first; none for a cluster without such problems.
-
-    Example:
-        >>> from dra_lab import check_cluster, load_cluster
-        >>> check_cluster(load_cluster("sample:trouble"))[0].rule
-        'pool-incomplete'
     """
     return sort_findings((*_published(cluster, str(cluster.target_release())), *_findings_of(cluster, _RULES)))
 

@@ -122,7 +122,7 @@ def asks_for_gangs(options: argparse.Namespace, one: ClaimOptions) -> bool:
         return any(pod.gang is not None for pod in drawing.workloads)
     if not Path(one.claim).exists():
         return False
-    from dra_lab.gitops.gangs_of_file import asks_for_gang
+    from dra_lab.gitops.workloads_of_file import asks_for_gang
 
     return asks_for_gang(one.claim, named=one.gang is None and bool(_gang_options(one)))
 

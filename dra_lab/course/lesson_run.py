@@ -145,14 +145,7 @@ class LessonRun:
         return set(TASKS) <= set(self.progress.done)
 
     def go(self, task: int) -> None:
-        """Show a task, by its place; leaving Trace and Draw does these tasks.
-
-        Args:
-            task: The place of the task, from 0.
-
-        Raises:
-            InputError: The task does not open before the ones before it are done.
-        """
+        """Show a task, by its place from 0. Raises InputError if the tasks before it are not done."""
         done = {TASKS[self.task]} & {"trace", "draw"} if task > self.task else set()
         changed = _with_done(self.progress, done)
         last = next((at for at, kind in enumerate(TASKS) if kind not in changed.done), len(TASKS) - 1)
@@ -162,13 +155,9 @@ class LessonRun:
             self._file.change(lambda kept: replace(_with_done(kept, done), task=task))
 
     def predict(self, devices: Collection[DeviceID]) -> Judgement:
-        """Compare a prediction with what kube-scheduler's first fit allocates.
+        """Compare a prediction, no devices for "it allocates nothing", with what kube-scheduler's first fit allocates.
 
-        Args:
-            devices: The devices that kube-scheduler allocates, as the student thinks; none for "it allocates nothing".
-
-        Returns:
-            Right or wrong. A wrong prediction is counted, and the answer does not name a device.
+        A wrong prediction is counted, and the answer does not name a device.
         """
         found = self.searched.first_fit
         taken = {placement.device for placement in found.placements} if found else set()
@@ -211,11 +200,7 @@ class LessonRun:
         return Judgement(passed=passed, message=message, rows=rows)
 
     def hint(self) -> Hint | None:
-        """Show the next hint, and count it.
-
-        Returns:
-            The hint, None if all three are shown.
-        """
+        """Show the next hint, and count it; None if all three are shown."""
         if self.progress.hints >= len(self.lesson.hints):
             return None
         self._file.change(lambda kept: replace(kept, hints=min(kept.hints + 1, len(HINTS))))
@@ -267,27 +252,10 @@ class LessonRun:
 
 
 def open_lesson(name: str, folder: str | Path = ".", *, seed: int | None = None, student: str = "") -> LessonRun:
-    """Open a lesson of the course, with the progress that is kept beside the notebook.
+    """Open a lesson, by its id or number, with the progress that is kept beside the notebook; this writes nothing.
 
-    Args:
-        name: The id of the lesson, such as `03-first-fit`, or its number.
-        folder: The folder of the progress and the drawing; default: the present one.
-        seed: A number that varies the cluster; every number keeps the optimum, the number of fitting nodes and the
-            devices that kube-scheduler gives back. Default None: that of the progress in the folder, else the sample.
-        student: The name that the progress is kept under; default: none.
-
-    Returns:
-        The run of the lesson. Opening it writes nothing.
-
-    Raises:
-        InputError: There is no such lesson.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> from dra_lab.course.lesson_run import open_lesson
-        >>> with TemporaryDirectory() as folder:
-        ...     open_lesson("03-first-fit", folder).lesson.number
-        3
+    `seed` varies the cluster, and every number keeps the optimum, the number of fitting nodes and the devices that
+    kube-scheduler gives back. None is that of the progress in the folder, else the sample. Raises InputError.
     """
     return LessonRun(lesson_named(name), Path(folder), seed, student)
 

@@ -99,11 +99,6 @@ class LessonText(Value, frozen=True):
     `number` is its place in the course, from 1; `minutes` how long it takes; `cluster` the sample that it is on;
     `words` are terms of the glossary. `replicas` pods with the drawn claim are planned if it is above 0. `baseline`
     is compared with the Topology Manager of the kubelet.
-
-    Example:
-        >>> from dra_lab.course.lesson_text import lessons
-        >>> lessons()[2].title
-        'First fit by hand'
     """
 
     id: str
@@ -162,19 +157,7 @@ def _drawings(plain: dict[str, Any]) -> Sequence[tuple[dict[str, Any], str]]:
 
 @cache
 def lessons() -> tuple[LessonText, ...]:
-    """Return the lessons of the course in their order; the last one is the final exercise.
-
-    Returns:
-        The lessons, with their texts, needs, hints and answers.
-
-    Raises:
-        ManifestError: The file of a lesson is broken.
-
-    Example:
-        >>> from dra_lab.course.lesson_text import lessons
-        >>> [lesson.id for lesson in lessons()][0]
-        '01-devices-and-slices'
-    """
+    """Return the lessons of the course in their order. Raises ManifestError for a broken file."""
     return tuple(read_lesson(path) for path in sorted(FOLDER.glob("*.yaml")))
 
 

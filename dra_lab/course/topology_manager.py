@@ -50,14 +50,7 @@ _Hint = tuple[frozenset[int], bool]
 def admit(policy: Policy, supplies: Sequence[NumaSupply], wanted: Sequence[int], numa_nodes: Sequence[int]) -> Admitted:
     """Return what the kubelet does with a container that asks for a number of devices of each resource.
 
-    Args:
-        policy: The policy of the Topology Manager.
-        supplies: The devices of each resource.
-        wanted: The number asked for of each resource.
-        numa_nodes: The NUMA nodes of the machine.
-
-    Returns:
-        Whether it is admitted. Without enough free devices no policy admits it.
+    Without enough free devices no policy admits it.
     """
     if any(sum(supply.free.values()) < count for supply, count in zip(supplies, wanted, strict=True)):
         return Admitted(policy, admits=False)

@@ -133,26 +133,11 @@ class _Group(Struct, frozen=True):
 
 
 def autoscaler_files(added: AddedNodes, *, namespace: str = "") -> dict[str, str]:
-    """Return the files that let an autoscaler see the nodes that must be added; the same bytes every time.
+    """Return the files that let an autoscaler see the nodes that must be added, by name; the same bytes every time.
 
-    Args:
-        added: The answer of `nodes_to_add`.
-        namespace: The namespace of the MachineDeployments; default "": none is written.
-
-    Returns:
-        The texts by file name: a MachineDeployment for each type and domain, with annotations only; a NodeOverlay for
-        each type with an instance type; and `README.md`, which says what each autoscaler does not check.
-
-    Raises:
-        InputError: No nodes are added, or two node types would have one name.
-
-    Example:
-        >>> from dra_lab import NodeType, Workload, load_cluster, nodes_to_add, read_sketch
-        >>> from dra_lab.exports.autoscaler import autoscaler_files
-        >>> train = Workload("train", read_sketch("sample:two-sockets/lesson"), count=2, level="host", replicas=3)
-        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), train, [NodeType.like("lab-1")])
-        >>> list(autoscaler_files(added))
-        ['machinedeployment-lab-1.yaml', 'nodeoverlay-lab-1.yaml', 'README.md']
+    These are a MachineDeployment for each type and domain, with annotations only; a NodeOverlay for each type with an
+    instance type; and `README.md`, which says what each autoscaler does not check. Raises InputError if no nodes are
+    added, or two node types would have one name.
     """
     if not added.added:
         raise InputError(f"no nodes are added, so nothing is written. {added_sentence(added)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -71,7 +71,8 @@ class Bundle:
     """The files of an export by name, what `plan.json` records, and what a person must know.
 
     `simulation` is what kube-scheduler does with them, `pinned_plan` the pins that were found, None if none were looked
-    for. `scheduler` is the one that a gang is written for, "" for other pods.
+    for. `scheduler` is the one that a gang is written for, "" for other pods; `not_expressed` is what it cannot express
+    of the gang, a sentence each, and `workload` the person's own workload among the files, "" without one.
     """
 
     texts: Mapping[str, str]
@@ -80,6 +81,8 @@ class Bundle:
     simulation: Simulation = UNKNOWN
     pinned_plan: PinnedPlan | None = None
     scheduler: str = ""
+    not_expressed: tuple[str, ...] = ()
+    workload: str = ""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -131,24 +134,14 @@ def make_bundle(
     """Return an export: the same drawings and target give the same bytes of every manifest, whatever is in use.
 
     Only `written` depends on the cluster: what a person asked to have pinned, and what keeps pods off nodes on which
-    kube-scheduler would give up. Only the record contains the plan, its proofs, runs and pins, our version and the
-    digests of the inputs, so that a new version changes no manifest. `Wanted.annotate` adds them to the manifests too.
+    kube-scheduler would give up; without it the claims are as drawn, not simulated. Only the record contains the plan,
+    its proofs, runs and pins, our version and the digests of the inputs, so that a new version changes no manifest.
+    `Wanted.annotate` adds them to the manifests too.
 
-    Args:
-        what: A plan, or a drawing without one. If more than one pod is planned, each workload has its templates and
-            an example, named after it.
-        cluster: The cluster that it was planned on.
-        target: The release, version, kind and namespace.
-        wanted: The other files. A person's own workload (`Wanted.workload`) gets the claims in place of an example;
-            their names then end in a digest, because a template's spec is immutable.
-        written: The manifests with which kube-scheduler was simulated; default: as drawn, not simulated.
-
-    Returns:
-        The files, the record and the findings.
-
-    Raises:
-        InputError: A workload or target cannot be written, replicas would share one claim, or two objects would have
-            the same name.
+    `what` is a plan, or a drawing without one. If more than one pod is planned, each workload has its templates and an
+    example, named after it. A person's own workload (`Wanted.workload`) gets the claims in place of an example; their
+    names then end in a digest, because a template's spec is immutable. Raises InputError if a workload or target cannot
+    be written, replicas would share one claim, or two objects would have the same name.
     """
     wanted, written = wanted or Wanted(), written or Written()
     answer = what if isinstance(what, Plan) else None
@@ -193,9 +186,11 @@ def make_bundle(
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, written.pinned_plan)
 
 
-def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write an export to a folder; return the files, `plan.json` last. See `files.write_files`. Raises ExportError."""
-    return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite)
+def write_bundle(
+    folder: str | Path, bundle: Bundle, *, overwrite: bool = False, without: Collection[str] = ()
+) -> tuple[Path, ...]:
+    """Write an export to a folder; return the files, `plan.json` last. See `write_files`. Raises ExportError."""
+    return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite, without=without)
 
 
 def _subjects(what: ClaimSketch | Plan, written: Written) -> list[_Subject]:

@@ -76,32 +76,8 @@ def manifest_yaml(
 
     Fields are in the API's order with the server's defaults written out, and never a status. The requests have the
     letters of the canvas as comments. Nothing depends on time, machine or the state of the cluster, so the same drawing
-    gives the same bytes.
-
-    Args:
-        sketch: The drawing.
-        cluster: The cluster whose classes and drivers the manifests are for.
-        release: The release that they are for; an alpha feature is used only if its gate is on.
-        plan: A plan, which adds its findings about what a manifest cannot express; default None: none.
-        namespace: The namespace of the objects; default "": the person who applies the manifests chooses it.
-        api_version: "v1", "v1beta2" or "v1beta1" of resource.k8s.io.
-        kind: "template" (each pod its own devices) or "claim" (pods share one ResourceClaim).
-
-    Returns:
-        The text, the lines of each request (from 1), and the findings.
-
-    Raises:
-        InputError: The version, kind or namespace is not valid.
-
-    Example:
-        >>> from dra_lab import KubernetesRelease, load_cluster, read_sketch
-        >>> from dra_lab.exports.manifests import manifest_yaml
-        >>> # On a sample cluster.
-        >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
-        >>> made = manifest_yaml(sketch, cluster, KubernetesRelease("1.36"), kind="claim")
-        >>> # What it returns.
-        >>> [line for line in made.text.splitlines() if line.startswith("kind:")]
-        ['kind: ResourceClaim', 'kind: Pod']
+    gives the same bytes. A plan adds its findings about what a manifest cannot express. The other arguments are those
+    of `Target`, which raises InputError.
     """
     files = manifest_files(sketch, cluster, Target(release, api_version, kind, namespace), plan=plan)
     text, offset, begins = "", 0, {}

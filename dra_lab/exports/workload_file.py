@@ -42,29 +42,10 @@ class WorkloadFile:
 def read_workload(path: str | Path, templates: Sequence[str] = ()) -> WorkloadFile:
     """Return the object with pod templates in the file of a workload, and which of its pods get the claim.
 
-    Args:
-        path: A file in YAML or JSON.
-        templates: The paths in the object of the pod templates that get the claim, such as "spec.template". Default:
-            those that request devices today, or the only one that is no launcher, head or initializer.
-
-    Returns:
-        The file with its object and the chosen templates. `pods` is how many pods they run at a time.
-
-    Raises:
-        ExportError: The file cannot be read.
-        InputError: It has no object with a pod template, or several. Or it is not clear which templates get the claim.
-        ManifestError: The text is broken.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from dra_lab.exports.workload_file import read_workload
-        >>> # With a small file.
-        >>> job = "{kind: Job, metadata: {name: train}, spec: {parallelism: 4, template: {spec: {containers: [{}]}}}}"
-        >>> _ = Path("job.yaml").write_text(job)
-        >>> found = read_workload("job.yaml")
-        >>> # What it returns.
-        >>> found.title, found.pods, [one.template for one in found.templates]
-        ('Job/train', 4, ['spec.template'])
+    `templates` are the paths of the pod templates that get it, such as "spec.template". Default: those that request
+    devices today, or the only one that is no launcher, head or initializer. Raises ExportError for a file that cannot
+    be read, ManifestError for a broken text, and InputError without an object with a pod template, with several, or if
+    it is not clear which templates get the claim.
     """
     path = Path(path)
     text, (at, value, fields) = _read(path)

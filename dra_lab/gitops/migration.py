@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.extended_resources import PluginRequest, plugin_requests
-from dra_lab.gitops.folder import SUFFIXES, Document, Manifests
+from dra_lab.gitops.folder import SUFFIXES, Document, Manifests, read_manifests
 from dra_lab.gitops.migration_findings import (
     NOT_MIGRATED,
     KnownRequests,
@@ -65,7 +65,7 @@ class Migration:
 
 
 def migrate(
-    manifests: Manifests,
+    paths: Iterable[str | Path] | Manifests,
     *,
     device_classes: Mapping[str, str] | None = None,
     cluster: Cluster | None = None,
@@ -76,7 +76,7 @@ def migrate(
     workload that asks for a part of a device stays as it is.
 
     Args:
-        manifests: The workloads, from `read_manifests`.
+        paths: Files and folders with the workloads, or "-" for standard input; or what was read of them.
         device_classes: The DeviceClass of each resource that dra-lab does not know; default: none.
         cluster: The cluster that they run on; default None: not known.
 
@@ -84,16 +84,18 @@ def migrate(
         The changed files, with their comments, the templates, and findings about what changes or stays as it is.
 
     Raises:
+        SourceError: There is no file or folder at a path.
         ManifestError: A file cannot be edited.
 
     Example:
-        >>> from dra_lab import migrate, read_manifests
+        >>> from dra_lab import migrate
         >>> # With a small file.
         >>> spec = "{containers: [{name: main, resources: {limits: {nvidia.com/gpu: 2}}}]}"
         >>> _ = open("pod.yaml", "w").write("{apiVersion: v1, kind: Pod, metadata: {name: train}, spec: " + spec + "}")
-        >>> sorted(migrate(read_manifests(["pod.yaml"])).texts)
+        >>> sorted(migrate(["pod.yaml"]).texts)
         ['pod.yaml', 'train-devices.yaml']
     """
+    manifests = paths if isinstance(paths, Manifests) else read_manifests(paths)
     texts: dict[str, str] = {}
     findings: list[Finding] = []
     workloads: list[str] = []
@@ -159,7 +161,9 @@ def _known(resource: str, device_classes: Mapping[str, str], cluster: Cluster | 
     if resource in device_classes:
         return PluginResource(resource, "named on the command line", "", device_classes[resource], base)
     known = plugin_resource(resource)
-    if cluster is None or (known is not None and (known.selectors or _is_served(cluster, known))):
+    if cluster is None or (known is not None and (known.selectors or known.device_class in cluster.class_by_name)):
+        return known
+    if known is not None and any(published.spec.driver == known.driver for published in cluster.slices):
         return known
     serving = [item.name for item in cluster.classes if item.spec.extended_resource_name == resource]
     if len(serving) != 1:
@@ -167,12 +171,6 @@ def _known(resource: str, device_classes: Mapping[str, str], cluster: Cluster | 
     request = known.request if known is not None else base
     source = "the cluster's class says so (extendedResourceName)"
     return PluginResource(resource, source, "", serving[0], request)
-
-
-def _is_served(cluster: Cluster, known: PluginResource) -> bool:
-    return known.device_class in cluster.class_by_name or any(
-        published.spec.driver == known.driver for published in cluster.slices
-    )
 
 
 def _outside(document: Document) -> Iterator[Finding]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import overload
 
-from dra_lab.errors import Cancelled, InputError
+from dra_lab.checks.cluster_checks import check_cluster
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import Manifests, read_manifests
-from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Key, ReleaseAnswers
+from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Compared, Key
 from dra_lab.gitops.review import Review
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import GATES, RELEASES, SILENT, KubernetesRelease, can_set
@@ -27,6 +28,8 @@ _NO_FINDING, _NOT_CHECKED = Answer("no finding"), Answer("not checked", works=No
 _ABSENT = {ALLOCATED: Answer("would be allocated again"), PENDING: _NOT_CHECKED, STARTS: _NOT_CHECKED}
 
 
+@overload
+def check(cluster: Cluster, *, release: KubernetesRelease | str | None = ...) -> tuple[Finding, ...]: ...
 @overload
 def check(
     cluster: Cluster,
@@ -49,26 +52,26 @@ def check(
 ) -> Upgrade: ...
 def check(
     cluster: Cluster,
-    paths: Iterable[str | Path] = (),
+    paths: Iterable[str | Path] | None = None,
     *,
     release: KubernetesRelease | str | None = None,
     upgrade: KubernetesRelease | str | None = None,
     now: bool = False,
     time_limit: float = 60.0,
-) -> Review | Upgrade:
-    """Return whether manifests are valid and fit, or with `upgrade` which answers a newer release changes.
+) -> tuple[Finding, ...] | Review | Upgrade:
+    """Return what is wrong with a cluster, whether manifests are valid and fit, or what an upgrade changes.
 
     Args:
         cluster: The cluster.
-        paths: Files and folders of manifests, or "-" for standard input; an upgrade needs none.
+        paths: Files and folders of manifests, or "-" for standard input. Default None: the cluster alone.
         release: The release of Kubernetes; default: that of the cluster. An upgrade starts there.
         upgrade: The release where the upgrade ends; default None: manifests are checked in one release.
         now: Whether manifests get only devices that are not in use; default: all devices.
         time_limit: Seconds for all planning together.
 
     Returns:
-        The review of the manifests, or the changes by the upgrade: those of pools, slices, taint rules, selectors,
-        claims and pods of the cluster, and of the manifests.
+        The findings about the cluster, errors first, or the review of the manifests. With `upgrade` the answers that
+        change: those of pools, slices, taint rules, selectors, claims and pods of the cluster, and of the manifests.
 
     Raises:
         InputError: A release is not known, or `upgrade` is not newer than the other one.
@@ -76,11 +79,16 @@ def check(
 
     Example:
         >>> from dra_lab import check, load_cluster
+        >>> check(load_cluster("sample:trouble"))[0].rule
+        'pool-incomplete'
         >>> check(load_cluster("sample:two-sockets"), release="1.36.2", upgrade="1.36.3").outcome
         'fits'
     """
-    manifests = read_manifests(paths)
     start = cluster.target_release(release)
+    if paths is None and upgrade is None:
+        gates = {"server_version": f"v{start.version}", "feature_gates": start.gates}
+        return check_cluster(cluster if release is None else cluster.with_objects(**gates))
+    manifests = read_manifests(paths or ())
     if upgrade is None:
         return check_manifests(cluster, manifests, release=start, now=now, time_limit=time_limit)
     target = cluster.target_release(upgrade)
@@ -111,14 +119,14 @@ def compare_releases(
 
     `progress` is called with the name of each part. Raises Cancelled once `cancel` is set, between two parts.
     """
-    asked = _Asked(cluster, manifests, start, target, now, allow_worse, progress, cancel)
+    asked = Compared(cluster, manifests, now, allow_worse, progress, cancel)
     begun = time.monotonic()
     before = asked.answers(start, begun + time_limit / 2)
     after = asked.answers(target, begun + time_limit)
     pairs = {key: (_of(before, key), _of(after, key)) for key in dict.fromkeys((*before, *after))}
     changed = {key: pair for key, pair in pairs.items() if not _is_open(*pair) and not _same(*pair)}
     end = time.monotonic() + max(_LEAST_SECONDS, (time.monotonic() - begun) / 2)
-    causes = asked.causes(changed, end)
+    causes = _Causes(asked, start, target).found(changed, end)
     rows = [_row(key, *pair, causes.get(key, _Cause())) for key, pair in changed.items()]
     order = [*Turn]
     undecided = tuple(dict.fromkeys(f"{key[1]} {key[2]}" for key, pair in pairs.items() if _is_open(*pair)))
@@ -139,41 +147,12 @@ class _Cause:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is compared, and in which releases."""
-
-    cluster: Cluster
-    manifests: Manifests
+class _Causes:
+    asked: Compared
     start: KubernetesRelease
     target: KubernetesRelease
-    now: bool
-    allow_worse: bool
-    progress: Callable[[str], None]
-    cancel: threading.Event | None
 
-    def answers(
-        self, release: KubernetesRelease, deadline: float, only: Collection[Key] | None = None
-    ) -> Mapping[Key, Answer]:
-        """Return the answers in a release, of all keys or of `only` these."""
-        wanted = None if only is None else frozenset(only)
-        found = ReleaseAnswers(
-            self.cluster,
-            self.manifests,
-            release,
-            deadline,
-            partial(self._step, release),
-            self.now,
-            self.allow_worse,
-            wanted,
-        )
-        return found.every()
-
-    def _step(self, release: KubernetesRelease, part: str) -> None:
-        if self.cancel is not None and self.cancel.is_set():
-            raise Cancelled("the upgrade check was cancelled")
-        self.progress(f"Kubernetes {release.version}: {part}")
-
-    def causes(self, changed: _Pairs, end: float) -> Mapping[Key, _Cause]:
+    def found(self, changed: _Pairs, end: float) -> Mapping[Key, _Cause]:
         """Return since when each answer is that of the target, and by which gates, as far as that is found in time."""
         if not changed:
             return {}
@@ -183,7 +162,7 @@ class _Asked:
             here = {key: changed[key] for key, since_then in since.items() if since_then == version}
             for gate, release in self._without_gates(self._with_gates(version)):
                 if time.monotonic() < end:
-                    found = self.answers(release, end, here)
+                    found = self.asked.answers(release, end, here)
                     for key, (old, new) in here.items():
                         if _is_only(_of(found, key), old, new):
                             gates[key] = (*gates.get(key, ()), gate)
@@ -197,7 +176,7 @@ class _Asked:
         for version in RELEASES[first + 1 : last]:
             if time.monotonic() > end:
                 return since
-            found = self.answers(self._with_gates(version), end, left)
+            found = self.asked.answers(self._with_gates(version), end, left)
             for key, (old, new) in (*left.items(),):
                 if _of(found, key).ended:
                     del left[key]
@@ -229,7 +208,6 @@ def _same(old: Answer, new: Answer) -> bool:
 
 
 def _is_only(found: Answer, one: Answer, other: Answer) -> bool:
-    """Say whether an answer is equal to one and not to the other."""
     return not found.ended and _same(found, one) and not _same(found, other)
 
 
@@ -254,7 +232,6 @@ def _row(key: Key, old: Answer, new: Answer, cause: _Cause) -> ChangedAnswer:
 
 
 def _counts(cluster: Cluster, answers: Mapping[Key, Answer], manifests: Manifests) -> Iterator[tuple[str, int]]:
-    """Yield how many things of each kind were compared."""
     yield "pool", len(cluster.slices_by_pool)
     yield "slice", len(cluster.slices)
     yield "taint rule", sum(key[0] == RULES for key in answers)

@@ -15,27 +15,10 @@ from dra_lab.model.quantity import QuantityText, parse_quantity
 
 
 class DeviceRequestAllocationResult(Value, frozen=True):
-    """`allocation.devices.results[]`: one allocated device, and the request that got it.
+    """`allocation.devices.results[]`: an allocated device, and the request, or `request/subrequest`, that got it.
 
-    Args:
-        request: The name of the request, or `request/subrequest` if an alternative was used.
-        driver: The driver of the device.
-        pool: The pool of the device; many drivers have one pool per node, with the node's name.
-        device: The name of the device in its pool.
-        admin_access: True if the claim uses the device without holding it; default None: no.
-        tolerations: The tolerations of the request at the time; default: none.
-        binding_conditions: Conditions that must be true before the pod is bound; default: none.
-        binding_failure_conditions: Conditions that end the attempt if one is true; default: none.
-        share_id: The UID of the claim's share of a shareable device; default None: the whole device.
-        consumed_capacity: The capacity of that share, by capacity key; default: none.
-        skip_node_operations: Operations that the kubelet leaves out for this device (1.37, alpha); default: none.
-
-    Source: `DeviceRequestAllocationResult` of resource.k8s.io/v1; docs/semantics.md 3.16.
-
-    Example:
-        >>> from dra_lab.model.claims import DeviceRequestAllocationResult
-        >>> str(DeviceRequestAllocationResult(request="gpu", driver="gpu.nvidia.com", pool="lab-1", device="gpu-0").id)
-        'gpu.nvidia.com/lab-1/gpu-0'
+    `share_id` is the UID of the claim's share of a shareable device, None for the whole device. With `admin_access`
+    the claim does not hold the device. Source: docs/semantics.md 3.16.
     """
 
     request: str
@@ -57,20 +40,7 @@ class DeviceRequestAllocationResult(Value, frozen=True):
 
 
 class DeviceAllocationResult(Value, frozen=True):
-    """`allocation.devices`: the allocated devices of a claim, and their configuration.
-
-    Args:
-        results: One entry per device and request, at most 32; default: none.
-        config: The configuration of class and claim, as JSON values for the drivers; default: none.
-
-    Source: `DeviceAllocationResult` of resource.k8s.io/v1; docs/semantics.md 1.14.
-
-    Example:
-        >>> from dra_lab import load_cluster
-        >>> claim = load_cluster("sample:two-sockets").claims[0]
-        >>> [result.device for result in claim.status.allocation.devices.results]
-        ['gpu-0', 'pci-0000-92-00-0', 'cpudevnuma000']
-    """
+    """`allocation.devices`: the allocated devices of a claim, at most 32, and their configuration as JSON values."""
 
     results: tuple[DeviceRequestAllocationResult, ...] = ()
     config: tuple[dict[str, object], ...] = ()
@@ -79,18 +49,7 @@ class DeviceAllocationResult(Value, frozen=True):
 class AllocationResult(Value, frozen=True):
     """`status.allocation`: a claim holds its devices from the moment this is set, reserved or not.
 
-    Args:
-        devices: The allocated devices.
-        node_selector: The nodes on which a pod can use them; default None: all nodes.
-        allocation_timestamp: When they were allocated, as an RFC 3339 time; default None: not recorded.
-
-    Source: `AllocationResult` of resource.k8s.io/v1; docs/semantics.md 1.14 and 3.14.
-
-    Example:
-        >>> from dra_lab import load_cluster
-        >>> allocation = load_cluster("sample:two-sockets").claims[0].status.allocation
-        >>> allocation.node_selector.node_selector_terms[0].match_fields[0].values
-        ('lab-2',)
+    `node_selector` is None for all nodes. Source: docs/semantics.md 1.14 and 3.14.
     """
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
@@ -108,20 +67,7 @@ class ResourceClaimConsumerReference(Value, frozen=True):
 
 
 class ResourceClaimStatus(Value, frozen=True):
-    """`status` of a ResourceClaim: its allocation, the pods that use it, and what drivers report.
-
-    Args:
-        allocation: The allocated devices; default None: the claim is not allocated.
-        reserved_for: The pods that use the claim, at most 256; default: none.
-        devices: What the drivers report of each allocated device, as JSON values; default: none.
-
-    Source: `ResourceClaimStatus` of resource.k8s.io/v1; docs/semantics.md 1.14.
-
-    Example:
-        >>> from dra_lab import load_cluster
-        >>> [pod.name for pod in load_cluster("sample:two-sockets").claims[0].status.reserved_for]
-        ['notebook-0']
-    """
+    """`status` of a ResourceClaim: its allocation, the pods that use it (at most 256), and what drivers report."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
@@ -133,35 +79,13 @@ ALL = "All"
 
 
 class CELDeviceSelector(Value, frozen=True):
-    """`selectors[].cel`: a condition on a device, in CEL.
-
-    Args:
-        expression: CEL text over `device`, at most 10,240 bytes. It is true for the devices that match.
-
-    Source: `CELDeviceSelector` of resource.k8s.io/v1; docs/semantics.md 4.
-
-    Example:
-        >>> from dra_lab.model.claims import CELDeviceSelector
-        >>> CELDeviceSelector(expression='device.driver == "gpu.nvidia.com"').expression
-        'device.driver == "gpu.nvidia.com"'
-    """
+    """`selectors[].cel`: CEL text over `device`, at most 10,240 bytes (docs/semantics.md 4)."""
 
     expression: str
 
 
 class DeviceSelector(Value, frozen=True):
-    """`selectors[]` of a request or DeviceClass: a device must match all of them.
-
-    Args:
-        cel: The condition. The API has no other kind of selector; None is a kind that it may get later.
-
-    Source: `DeviceSelector` of resource.k8s.io/v1; docs/semantics.md 1.11.
-
-    Example:
-        >>> from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
-        >>> DeviceSelector(cel=CELDeviceSelector(expression='device.driver == "dra.net"')).cel.expression
-        'device.driver == "dra.net"'
-    """
+    """`selectors[]` of a request or DeviceClass; None is a kind of selector that the API may get later."""
 
     cel: CELDeviceSelector | None = None
 
@@ -192,24 +116,8 @@ class DeviceDerivedAttribute(Value, frozen=True):
 class ExactDeviceRequest(Value, frozen=True):
     """`requests[].exactly`: the devices that a request needs, without alternatives.
 
-    Args:
-        device_class_name: The DeviceClass, whose selectors hold as well. The API requires it.
-        selectors: Conditions that each device must match; default: those of the class alone.
-        allocation_mode: "ExactCount", or "All" for all matching devices of a node; default "": ExactCount.
-        count: The number of devices with ExactCount; default 0: one device.
-        admin_access: True to use devices that other claims hold, for monitoring; default None: no.
-        tolerations: Taints of devices that the request accepts; default: none.
-        capacity: The amounts needed of each device, by capacity key; default None: none.
-        derived_attributes: Attributes that are computed for this request (1.37, alpha, KEP-6080); default: none.
-
-    Source: `ExactDeviceRequest` of resource.k8s.io/v1; docs/semantics.md 1.11.
-
-    Example:
-        >>> from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-        >>> from dra_lab.model.sketch import asks
-        >>> two = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2)
-        >>> asks(DeviceRequest(name="gpu", exactly=two))[0].count
-        2
+    The API requires `device_class_name`. `allocation_mode` "" is ExactCount, and `count` 0 is one device. Source:
+    docs/semantics.md 1.11.
     """
 
     device_class_name: str = ""
@@ -236,20 +144,7 @@ class DeviceSubRequest(Value, frozen=True):
 
 
 class DeviceRequest(Value, frozen=True):
-    """`requests[]`: a name, and exactly one of `exactly` and a non-empty `first_available`.
-
-    Args:
-        name: A DNS label, unique in the claim. Links and constraints refer to it.
-        exactly: The devices needed; default None: one of the alternatives.
-        first_available: Alternatives in the order in which kube-scheduler tries them; default: none.
-
-    Source: `DeviceRequest` of resource.k8s.io/v1; docs/semantics.md 1.11.
-
-    Example:
-        >>> from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-        >>> DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="dranet")).exactly.device_class_name
-        'dranet'
-    """
+    """`requests[]`: a name, and exactly one of `exactly` and `first_available`, which is in the order of the tries."""
 
     name: str
     exactly: ExactDeviceRequest | None = None
@@ -293,23 +188,7 @@ class ResourceClaimSpec(Value, frozen=True):
 
 
 class ResourceClaim(Value, frozen=True):
-    """A ResourceClaim: what is requested, and in `status` what kube-scheduler allocated.
-
-    Args:
-        metadata: Its name, namespace and owner.
-        spec: The requests, constraints and configuration (`spec.devices`); immutable in a cluster.
-        status: The allocation and the pods that use it; default: not allocated.
-        api_version: Default: resource.k8s.io/v1. Documents of older versions are converted when they are read.
-        kind: Always "ResourceClaim".
-
-    Source: `ResourceClaim` of resource.k8s.io/v1; docs/semantics.md 1.11 and 1.14.
-
-    Example:
-        >>> from dra_lab import load_cluster
-        >>> claim = load_cluster("sample:two-sockets").claims[0]
-        >>> claim.metadata.namespace, [request.name for request in claim.spec.devices.requests]
-        ('class', ['gpu', 'nic', 'cpu'])
-    """
+    """A ResourceClaim: what is requested, and what kube-scheduler allocated (docs/semantics.md 1.11, 1.14)."""
 
     metadata: ObjectMeta
     spec: ResourceClaimSpec = ResourceClaimSpec()

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from dra_lab.model.printing import printed
+from dra_lab.printing import Shown
 
 
 class GangVerdict(StrEnum):
@@ -20,13 +20,9 @@ class GangVerdict(StrEnum):
 
 
 class DomainReplay(Struct, frozen=True):
-    """What happens in one domain.
+    """One domain: pods with a place in any order, pods in the best order as far as is known, and pods needed.
 
-    Args:
-        domain: The value of the node label, or the path that Kueue writes.
-        least: The pods that get a place in any order.
-        most: The pods that get a place in the best order, as far as it is known.
-        wanted: The pods without which the gang does not start there.
+    `domain` is the value of the node label, or the path that Kueue writes.
     """
 
     domain: str
@@ -35,29 +31,8 @@ class DomainReplay(Struct, frozen=True):
     wanted: int
 
 
-class GangReplay(Struct, frozen=True):
-    """Whether a scheduler finds a place for a gang.
-
-    Args:
-        scheduler: Its name and version.
-        verdict: Whether it finds a place for the gang.
-        sentence: Why, in a sentence.
-        domains: What happens in each domain that it tries or chooses.
-        gang: The name of the gang.
-
-    Example:
-        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, make_plan, read_sketch
-        >>> from dra_lab.pinning.gang_choices import gang_choices
-
-        Both workers must be on one node.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gang = Workload("train", [worker], level="host")
-        >>> cluster = load_cluster("sample:two-sockets")
-        >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), make_plan(cluster, gang))[0]
-        >>> [(row.domain, row.most, row.wanted) for row in found.replay.domains]
-        [('lab-1', 2, 2), ('lab-2', 1, 2)]
-    """
+class GangReplay(Shown, Struct, frozen=True):
+    """Whether a scheduler, with its version, finds a place for a gang, why, and what each domain that it tries has."""
 
     scheduler: str
     verdict: GangVerdict
@@ -65,18 +40,12 @@ class GangReplay(Struct, frozen=True):
     domains: tuple[DomainReplay, ...] = ()
     gang: str = ""
 
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)
-
 
 class GangChoice(Struct, frozen=True):
-    """The choice of one scheduler for the gangs that are wanted.
+    """The choice of one scheduler for the gangs that are wanted, with its verdict about the first one.
 
-    Args:
-        replay: Its verdict about the first gang.
-        started: How many gangs start if they arrive one after the other; None if that is not known.
-        trapped: The domains that it chooses although the claims cannot be met there, as paths.
+    `started` is how many gangs start if they arrive one after the other, None if that is not known. `trapped` are
+    the paths of domains that it chooses although the claims cannot be met there.
     """
 
     replay: GangReplay
@@ -111,15 +80,9 @@ STOPS = (Says.WAITS, Says.NO, Says.NEVER, Says.INADMISSIBLE)
 class QuotaAmount(Struct, frozen=True):
     """The quota of one resource in one flavor, in whole units (thousandths of CPUs).
 
-    Args:
-        resource: The resource that the ClusterQueue counts.
-        flavor: The ResourceFlavor; "" if no flavor of the queue has the resource.
-        wanted: What one gang needs.
-        available: What the queue may still use now, with what it may borrow.
-        most: What the queue may use if nothing else is in use.
-        nominal: The queue's own quota.
-        used: What workloads of the queue hold.
-        classes: The DeviceClasses whose devices it counts.
+    `wanted` is what one gang needs. `available` may be used now, with what may be borrowed, and `most` if nothing
+    else is in use. `nominal` is the queue's own quota, and `used` what its workloads hold. `flavor` is "" if no
+    flavor of the queue has the resource. `classes` are the DeviceClasses whose devices it counts.
     """
 
     resource: str
@@ -138,14 +101,7 @@ class QuotaAmount(Struct, frozen=True):
 
 
 class VerdictRow(Struct, frozen=True):
-    """The answer to one question with its reason.
-
-    Args:
-        question: `quota`, `topology counts` or `devices`.
-        says: The answer.
-        sentence: The reason in a sentence.
-        notes: What was assumed, and what is not known.
-    """
+    """The answer to one question (`quota`, `topology counts`, `devices`) with its reason; `notes` are assumptions."""
 
     question: str
     says: Says
@@ -154,15 +110,10 @@ class VerdictRow(Struct, frozen=True):
 
 
 class DomainVerdict(Struct, frozen=True):
-    """One domain of the level that the gang requires.
+    """One domain of the level that the gang requires, with the pods of one gang that are wanted.
 
-    Args:
-        domain: The path of the domain.
-        wanted: The pods of one gang.
-        counted: The pods for which Kueue counts enough; None if it was not counted.
-        devices: The pods for which the domain has devices; None if it was not planned.
-        bound: The most pods for which it could have devices.
-        lacking: What keeps pods away.
+    `counted` are the pods for which Kueue counts enough, and `devices` those for which it has devices, at most
+    `bound`; None where that was not worked out.
     """
 
     domain: tuple[str, ...]
@@ -177,13 +128,9 @@ class DomainVerdict(Struct, frozen=True):
 class QuotaAnswers:
     """What the quota of a queue says of a gang.
 
-    Args:
-        row: The answer.
-        queue: The LocalQueue, `NAMESPACE/NAME`, or the ClusterQueue that was named; "" if none was found.
-        cluster_queue: The ClusterQueue; "" if none was found.
-        amounts: Each resource that the gang needs, with its flavor.
-        gangs: How many of the wanted gangs the quota admits now, one after the other.
-        flavors: The flavor of each group of the gang, by the name of its workload, if the quota admits it.
+    `queue` is the LocalQueue, `NAMESPACE/NAME`, or the ClusterQueue that was named, "" if none was found. `gangs`
+    is how many of the wanted gangs it admits now, one after the other. `flavors` is the flavor of each group, by
+    the name of its workload, if it admits the gang.
     """
 
     row: VerdictRow
@@ -195,31 +142,11 @@ class QuotaAnswers:
 
 
 @dataclass(frozen=True)
-class GangVerdicts:
+class GangVerdicts(Shown):
     """Quota, topology counts and devices of a gang, side by side.
 
-    Args:
-        gang: The name of the gang.
-        quota: What the quota says.
-        counts: What Kueue counts in each domain without devices.
-        devices: Whether the domains have devices for the gang.
-        domains: The numbers of each domain of the level that the gang requires.
-        chosen: The domain that Kueue would choose by its counts; () if it is not known.
-        advice: What to do next; "" for nothing.
-        cluster: The name of the cluster.
-
-    Example:
-        >>> from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch
-
-        Both workers start together or not at all.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-
-        The sample has no queue of Kueue.
-
-        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Workload("train", [worker]))
-        >>> [(row.question, row.says.value) for row in found.rows]
-        [('quota', 'unknown'), ('topology counts', 'unknown'), ('devices', 'yes')]
+    `counts` is what Kueue counts in each domain without devices. `chosen` is the domain that Kueue would choose by
+    its counts, () if that is not known.
     """
 
     gang: str
@@ -230,10 +157,6 @@ class GangVerdicts:
     chosen: tuple[str, ...] = ()
     advice: str = ""
     cluster: str = ""
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)
 
     @property
     def rows(self) -> tuple[VerdictRow, VerdictRow, VerdictRow]:

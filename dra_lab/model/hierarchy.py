@@ -11,12 +11,10 @@ from dra_lab.errors import InputError, did_you_mean
 
 
 class Level(Struct, frozen=True):
-    """One level of a hierarchy.
+    """One level of a hierarchy: the word for people and for `--level`, the key of its domains, and who defines it.
 
-    Args:
-        name: The word for people and for `--level`, for example `rack`, `block`, `zone` or `NVLink domain`.
-        key: The node label or device attribute that names the domains; "" if no single key does.
-        source: Who defines the level, for example `Kueue Topology default`, `GKE` or `HyperNode tier 1`.
+    `key` is the node label or device attribute that names the domains, "" if no single key does. `source` is for
+    example `Kueue Topology default`, `GKE` or `HyperNode tier 1`.
     """
 
     name: str
@@ -25,12 +23,10 @@ class Level(Struct, frozen=True):
 
 
 class Domain(Struct, frozen=True):
-    """One place of a level. Its path is its identity: a rack r1 in two blocks is two domains.
+    """One place of a level with the nodes below it. Its path is its identity: a rack r1 in two blocks is two domains.
 
-    Args:
-        path: The values from the outermost level to its own. A value is "" if no domain of that level contains it,
-            which only HyperNodes allow.
-        nodes: The names of all nodes below it, in natural order.
+    `path` has the values from the outermost level to its own. A value is "" if no domain of that level contains it,
+    which only HyperNodes allow.
     """
 
     path: tuple[str, ...]
@@ -60,21 +56,9 @@ class LeftOut(Struct, frozen=True):
 
 
 class Hierarchy(Struct, frozen=True, dict=True):
-    """A tree over the nodes of a cluster.
+    """A tree over the nodes of a cluster; levels without the node itself, domains of every level, parents first.
 
-    Args:
-        name: `fabric`, `NVLink`, `zone`, `HyperNodes` or the name of the Topology object.
-        levels: The levels from the outermost to the innermost, without the node itself.
-        domains: The domains of every level, parents before children, each level in natural order.
-        left_out: The nodes that are in no domain.
-
-    Example:
-        >>> from dra_lab import hierarchies, load_cluster
-        >>> switches = hierarchies(load_cluster("sample:h100-pod"))[0]
-        >>> switches.path_of("h100-09")
-        ('spine-2', 'leaf-3')
-        >>> [len(domain.nodes) for domain in switches.at("spine")]
-        [8, 8]
+    `name` is `fabric`, `NVLink`, `zone`, `HyperNodes` or the name of the Topology object.
     """
 
     name: str
@@ -83,39 +67,15 @@ class Hierarchy(Struct, frozen=True, dict=True):
     left_out: tuple[LeftOut, ...] = ()
 
     def at(self, level: str) -> tuple[Domain, ...]:
-        """Return the domains of a level.
-
-        Args:
-            level: The name or the key of the level.
-
-        Returns:
-            The domains in natural order of their paths.
-
-        Raises:
-            InputError: There is no such level; the message names the levels.
-        """
+        """Return the domains of a level, by its name or key, in natural order. Raises InputError for another level."""
         return self._by_level[self.level_index(level)]
 
     def innermost(self) -> tuple[Domain, ...]:
-        """Return the domains of the innermost level.
-
-        Returns:
-            The domains in natural order of their paths; () without levels.
-        """
+        """Return the domains of the innermost level, in natural order of their paths; () without levels."""
         return self._by_level[-1] if self.levels else ()
 
     def level_index(self, name: str) -> int:
-        """Return the index of a level in `levels`.
-
-        Args:
-            name: The name of the level in any case, or its key.
-
-        Returns:
-            The index; 0 is the outermost level.
-
-        Raises:
-            InputError: There is no such level; the message names the levels.
-        """
+        """Return the index of a level in `levels`, by its name in any case, or its key. Raises InputError."""
         for index, level in enumerate(self.levels):
             if name and (name == level.key or name.casefold() == level.name.casefold()):
                 return index
@@ -126,14 +86,7 @@ class Hierarchy(Struct, frozen=True, dict=True):
         )
 
     def path_of(self, node: str) -> tuple[str, ...]:
-        """Return the path of the innermost domain that contains a node.
-
-        Args:
-            node: The name of the node.
-
-        Returns:
-            The path; () for a node that is left out.
-        """
+        """Return the path of the innermost domain that contains a node; () for a node that is left out."""
         return self._paths.get(node, ())
 
     @cached_property

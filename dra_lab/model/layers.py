@@ -21,11 +21,6 @@ class Layer(Value, frozen=True):
 
     New nodes are in the domains of the node `beside`; "": in those of `subject`. With a `level` of a `hierarchy`, they
     are in a new domain of it, next to that of `beside`.
-
-    >>> str(Layer(change="add", subject="node-1", count=4))
-    '--add 4=node-1'
-    >>> Layer(change="drain", subject="node-1").words
-    'Drain node-1'
     """
 
     change: str
@@ -116,9 +111,6 @@ def read_layer(change: str, value: str = "") -> Layer:
     """Return the layer of a kind and the value of its text form; the names in it are not looked up.
 
     Raises InputError, with the form that is expected, for another kind or value.
-
-    >>> str(read_layer("add", "4=node-1@node-2"))
-    '--add 4=node-1@node-2'
     """
     kind = _kind(change)
     if not kind.value:

@@ -17,10 +17,10 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import NUMA_NODE, PCIE_ROOT
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.printing import printed
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.model.workload import Workload
+from dra_lab.printing import Shown
 
 MOST_DECIMALS = 6
 """Digits after the point that a cost may have."""
@@ -37,11 +37,6 @@ class NewDomains:
         most: How many new domains there may be; None: no limit.
         level: The level of the new domains, for example `rack`; "": that of the node type.
         inside: The value or path of the existing domain that contains them, for example a block; "": any.
-
-    Example:
-        >>> from dra_lab import NewDomains
-        >>> NewDomains(nodes=18, most=2, level="rack").nodes
-        18
     """
 
     nodes: int
@@ -62,7 +57,7 @@ class Where(TypedDict, total=False):
     places: int | Mapping[str, int] | None
     level: str
     hierarchy: str
-    new_domains: NewDomains | None
+    new_domains: NewDomains | int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +76,11 @@ class NodeType:
             each domain by its value or path, 0 for the others. None: no limit.
         level: The level of these domains; "": the innermost level of the hierarchy that the gangs name.
         hierarchy: The name of the hierarchy of this level; "": the only one that has it.
-        new_domains: Domains that may be made for such nodes; None: no new ones.
+        new_domains: Domains that may be made for such nodes, or how many nodes each has places for; None: no new ones.
 
     Example:
-        >>> from dra_lab import NewDomains, NodeType
-        >>> NodeType.like("n41", cost=3.0, places=0, new_domains=NewDomains(nodes=18)).name
+        >>> from dra_lab import NodeType
+        >>> NodeType.like("n41", cost=3.0, places=0, new_domains=18).name
         'n41'
     """
 
@@ -97,11 +92,13 @@ class NodeType:
     places: int | Mapping[str, int] | None = None
     level: str = ""
     hierarchy: str = ""
-    new_domains: NewDomains | None = None
+    new_domains: NewDomains | int | None = None
 
     def __post_init__(self) -> None:
         """Keep the slices as a tuple; raise InputError for what makes no sense."""
         object.__setattr__(self, "slices", tuple(self.slices))
+        if isinstance(self.new_domains, int):
+            object.__setattr__(self, "new_domains", NewDomains(self.new_domains))
         where = f"node type {self.name!r}"
         if bool(self.node) == bool(self.slices):
             raise InputError(f"{where}: give either a node to copy or slices of one node")
@@ -263,7 +260,7 @@ class AddedCount(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class AddedNodes:
+class AddedNodes(Shown):
     """Which nodes have to be added so that all gangs and workloads fit, at least cost.
 
     `status` is OPTIMAL if nothing cheaper exists, FEASIBLE if that is not proven, INFEASIBLE if it is proven that no
@@ -271,20 +268,6 @@ class AddedNodes:
     `bound` is the least cost that could still exist, None if nothing is known. `shortfalls` say why no number helps.
     `cluster` is the cluster with the new nodes, `hierarchies` has their domains, and `plan` places all gangs and
     workloads there, each with the pods that were `wanted`.
-
-    Example:
-        >>> from dra_lab import NodeType, PodGroup, Workload, load_cluster, nodes_to_add, read_sketch
-
-        Each of three gangs needs a node for its two workers.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gangs = [Workload("train", [worker], level="host", replicas=3)]
-
-        New nodes are like lab-1.
-
-        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
-        >>> added.cost, added.proven, [(one.type, one.count) for one in added.added]
-        (2.0, True, [('lab-1', 2)])
     """
 
     status: PlanStatus
@@ -303,10 +286,6 @@ class AddedNodes:
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)
 
     def __repr__(self) -> str:
         """Return what tells answers apart in a line; `print` shows the answer."""

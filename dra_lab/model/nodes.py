@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
@@ -14,31 +14,7 @@ class NodeValue(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
 
 class ObjectMeta(NodeValue, frozen=True):
-    """`metadata` of an object: the fields that reading, planning and writing need.
-
-    Args:
-        name: The name of the object, unique in its namespace.
-        namespace: Its namespace; "" for objects without one, such as DeviceClasses.
-        generate_name: The beginning of a name that the API server completes.
-        uid: The identity that the API server gave it.
-        labels: Its labels.
-        annotations: Its annotations.
-        creation_timestamp: When it was created, as an RFC 3339 time; default None: not in a cluster.
-        deletion_timestamp: When its deletion began; default None: it is not being deleted.
-        resource_version: The version from which a watch can continue.
-        generation: The number of changes of its spec, as the API server counts them.
-        owner_references: The objects that own it, as JSON values.
-        finalizers: What must be done before it is gone.
-        deletion_grace_period_seconds: Seconds until it may be removed.
-        self_link: A field that old API servers filled.
-
-    Source: `ObjectMeta` of meta/v1. Its `managedFields` are not kept.
-
-    Example:
-        >>> from dra_lab.model.nodes import ObjectMeta
-        >>> ObjectMeta(name="train", labels={"team": "vision"}).labels["team"]
-        'vision'
-    """
+    """`metadata` of an object: the fields that reading, planning and writing need; `managedFields` are not kept."""
 
     name: str = ""
     namespace: str = ""
@@ -131,9 +107,16 @@ def _requirement_holds(requirement: NodeSelectorRequirement, labels: Mapping[str
     return False
 
 
-def labels_match(requirements: Sequence[NodeSelectorRequirement], labels: Mapping[str, str]) -> bool:
-    """Say whether all requirements hold for labels."""
-    return all(_requirement_holds(one, labels) for one in requirements)
+class LabelSelector(NodeValue, frozen=True):
+    """A selector by labels: those that match, and expressions that hold; one without either matches everything."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Say whether labels match."""
+        own = all(labels.get(key) == value for key, value in self.match_labels.items())
+        return own and all(_requirement_holds(one, labels) for one in self.match_expressions)
 
 
 def node_matches(selector: NodeSelector, node: Node) -> bool:

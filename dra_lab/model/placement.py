@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import MARK, DeviceID
+from dra_lab.printing import Shown
 
 
 class Placement(Struct, frozen=True, gc=False):
@@ -58,14 +59,9 @@ class PlacedPod(Struct, frozen=True, gc=False):
 
 
 class SameValues(Struct, frozen=True):
-    """The values of an attribute that the devices of every pod of a replica have (`Workload.same`).
+    """The values of an attribute that the devices of every pod of a replica have, sorted (`Workload.same`).
 
-    Args:
-        workload: The name of the workload.
-        replica: The number of its replica, from 0.
-        attribute: The full name of the attribute.
-        values: Its values, sorted: texts, whole numbers or bools.
-        inferred: No device publishes rails, and this attribute of NICs stands for them.
+    `inferred`: no device publishes rails, and this attribute of NICs stands for them.
     """
 
     workload: str
@@ -191,7 +187,7 @@ class PathShare(Struct, frozen=True):
     note: str = ""
 
 
-class Regret(Struct, frozen=True):
+class Regret(Shown, Struct, frozen=True):
     """What the first fit costs on the plan's own node.
 
     `against` is `manifest` (kube-scheduler with the compiled manifest) or `plain` (counts and selectors only). `goals`

@@ -6,30 +6,20 @@ from dataclasses import dataclass
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.printing import printed
 from dra_lab.model.running import Move
 from dra_lab.model.slices import DeviceTaintRule
+from dra_lab.printing import Shown
 
 
 @dataclass(frozen=True)
-class PodReason:
-    """Why one pod is pending, or its state if it is not.
+class PodReason(Shown):
+    """Why one pod is pending, in one sentence, or its state if it is not.
 
-    Args:
-        pod: The pod as `namespace/name`.
-        sentence: The answer in one sentence, which names what is in the way.
-        rule: The kind of reason: `gate`, `queue`, `template`, `claim`, `class`, `node`, `search`, or a rule of
-            `Shortfall`. It is `none` if nothing was found, and `unknown` if that is not known. "" is a pod that is not
-            pending.
-        also: What else is in the way, or what follows once the reason is gone.
-        not_checked: What kube-scheduler tests and dra-lab does not. It never counts as passed.
-        reported: The last message of kube-scheduler about the pod, "" without one.
-        plan: The plan of the claims that are not allocated; default None: it was not needed.
-
-    Example:
-        >>> from dra_lab.model.pod_reason import PodReason
-        >>> PodReason("team-a/train", "team-a/train is pending: ...", "gate").blocked
-        True
+    `rule` is `gate`, `queue`, `template`, `claim`, `class`, `node`, `search`, or a rule of `Shortfall`. It is
+    `none` if nothing was found, `unknown` if that is not known, and "" for a pod that is not pending. `also` is
+    what else is in the way, or what follows once the reason is gone. `not_checked` is what kube-scheduler tests and
+    dra-lab does not: it never counts as passed. `reported` is the last message of kube-scheduler about the pod.
+    `plan` is that of the claims that are not allocated, None if it was not needed.
     """
 
     pod: str
@@ -45,27 +35,13 @@ class PodReason:
         """Say whether a reason was found that keeps the pod pending."""
         return self.rule not in ("", "none", "unknown")
 
-    def __str__(self) -> str:
-        """Return the reason as a terminal shows it."""
-        return printed(self)
-
 
 @dataclass(frozen=True)
 class TaintedPod:
     """A running pod that holds devices which a DeviceTaintRule taints.
 
-    Args:
-        pod: The pod as `namespace/name`.
-        node: The node where it runs.
-        devices: The tainted devices that it holds.
-        evicted: Whether the taint evicts it.
-        toleration_seconds: How many seconds it stays before that, by its toleration; 0: it leaves at once.
-        why: Why it stays, or why nothing has to find a place for it; "" if `Explanation.moves` has its next place.
-
-    Example:
-        >>> from dra_lab.model.pod_reason import TaintedPod
-        >>> TaintedPod("batch/eval-0", "dgx-11", (), True).toleration_seconds
-        0
+    It stays `toleration_seconds` before it is evicted, by its toleration; 0: it leaves at once. `why` it stays, or
+    why nothing has to find a place for it, is "" if `Explanation.moves` has its next place.
     """
 
     pod: str
@@ -78,26 +54,10 @@ class TaintedPod:
 
 @dataclass(frozen=True)
 class RuleEffect:
-    """What a DeviceTaintRule would do in a cluster.
+    """What a DeviceTaintRule would do in a cluster: the devices that it taints, and who holds how many of them.
 
-    Args:
-        rule: The rule.
-        release: The release of Kubernetes.
-        devices: How many devices it taints.
-        in_use: How many of them running pods or claims hold.
-        claims: The allocated claims that hold them, as `namespace/name`.
-        pods: The running pods that hold them, those that leave first.
-        gate: The feature gate that is off, so that the rule does nothing; "" if the rule counts.
-        sentence: The answer in a few sentences.
-
-    Example:
-        >>> from dra_lab.model.device import DeviceTaint
-        >>> from dra_lab.model.nodes import ObjectMeta
-        >>> from dra_lab.model.pod_reason import RuleEffect
-        >>> from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
-        >>> spec = DeviceTaintRuleSpec(taint=DeviceTaint(key="example.com/fault", effect="NoExecute"))
-        >>> RuleEffect(DeviceTaintRule(metadata=ObjectMeta(name="fault"), spec=spec), "1.37.1").devices
-        0
+    `pods` are the running ones, those that leave first. `gate` is the feature gate that is off, so that the rule
+    does nothing; "" if the rule counts.
     """
 
     rule: DeviceTaintRule
@@ -111,7 +71,7 @@ class RuleEffect:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """Why pods of a cluster are pending, or what a DeviceTaintRule would do.
 
     Args:
@@ -140,7 +100,3 @@ class Explanation:
             return self.pods[0].sentence
         waiting = sum(bool(pod.rule) for pod in self.pods)
         return f"{waiting:,} pods are pending for devices." if waiting else "No pod is pending for devices."
-
-    def __str__(self) -> str:
-        """Return the reasons as a terminal shows them, one line for each pod."""
-        return printed(self)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.device import Value
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, labels_match
+from dra_lab.model.nodes import LabelSelector, NodeValue
 from dra_lab.model.placement import Placement
 from dra_lab.model.pods import Pod
 from dra_lab.model.topologies import CustomValue
@@ -29,18 +29,6 @@ DEFAULT_NAMESPACE = "default"
 
 NO_OWNER = "it has no owner"
 """Why a pod that leaves does not come back."""
-
-
-class LabelSelector(NodeValue, frozen=True):
-    """`selector` of an object: labels that match, and expressions that hold; one without either matches everything."""
-
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
-
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether labels match."""
-        own = all(labels.get(key) == value for key, value in self.match_labels.items())
-        return own and labels_match(self.match_expressions, labels)
 
 
 class PodDisruptionBudgetSpec(NodeValue, frozen=True):
@@ -167,23 +155,11 @@ class Movable(Value, frozen=True):
 class Move(Struct, frozen=True):
     """A running pod that leaves its node, in the order in which the moves can be carried out.
 
-    Args:
-        pod: The pod as `namespace/name`.
-        node_from: The node where it runs.
-        node_to: The node where it can run next, "" if it has no place or does not come back.
-        devices_from: What it holds now.
-        devices: What it gets there.
-        why: Why it has no place, or does not come back by itself; "" if it has a place.
-        drained: Its node is drained, or a taint evicts it, so that it leaves in any case.
-        stops_first: It has to stop before another pod can move, and it starts again only after that one.
-        unit: Pods of one number move together: they share a claim, or are a gang.
-        notes: What to know before it moves: budgets, claims that stay, what was not checked.
-        worse: How its devices are spread more than now, such as `2 NUMA nodes instead of 1`; "" if they are not.
-
-    Example:
-        >>> from dra_lab.model.running import Move
-        >>> str(Move("batch/train-3", "dgx-07", "dgx-02"))
-        'batch/train-3 from dgx-07 to dgx-02'
+    `node_to` is "" if it has no place or does not come back, and `why` says the reason. `devices` is what it gets
+    there. `drained`: its node is drained, or a taint evicts it, so that it leaves in any case. `stops_first`: it
+    has to stop before another pod can move, and it starts again only after that one. Pods of one `unit` move
+    together. `notes` name budgets, claims that stay, and what was not checked. `worse` is how its devices are
+    spread more than now, such as `2 NUMA nodes instead of 1`.
     """
 
     pod: str

@@ -26,6 +26,7 @@ from dra_lab.model.layers import Addable, Layer
 from dra_lab.model.names import MARK, part_of, split_request
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.running import Movable
+from dra_lab.printing import Shown
 
 LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
 """Levels of a node at which a link can hold, nearest first; everything else in `Link.where` is an attribute."""
@@ -145,7 +146,7 @@ class Link(Value, frozen=True):
         return LINK_KINDS[self.how]
 
 
-class ClaimSketch(Value, frozen=True):
+class ClaimSketch(Shown, Value, frozen=True):
     """A drawing: requests in the API's own form, links and opaque configuration.
 
     A pod with several claims is one drawing, in which every request and link is called `claim:name`. Configuration for
@@ -195,20 +196,7 @@ class ClaimSketch(Value, frozen=True):
 
 
 def claims_of(sketch: ClaimSketch) -> tuple[ClaimSketch, ...]:
-    """Return the drawing of each claim of a pod, under the claim's name; the drawing itself if it is of one claim.
-
-    Args:
-        sketch: A drawing, such as from `read_sketch`. A claim without requests becomes an empty drawing.
-
-    Returns:
-        One drawing per entry of `spec.resourceClaims`, in that order.
-
-    >>> from dra_lab import ClaimSketch
-    >>> from dra_lab.model.sketch import claims_of, pod_drawing
-    >>> pod = pod_drawing("train", (ClaimSketch(name="gpus"), ClaimSketch(name="nics")))
-    >>> [claim.name for claim in claims_of(pod)]
-    ['gpus', 'nics']
-    """
+    """Return the drawing of each claim of a pod, under the claim's name; the drawing itself if it is of one claim."""
     return tuple(_claim_of(sketch, name) for name in sketch.claims) or (sketch,)
 
 
@@ -225,17 +213,7 @@ def _claim_of(sketch: ClaimSketch, claim: str) -> ClaimSketch:
 def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
     """Return the claims of a pod, each under its own name, as one drawing called `name`; a single claim as it is.
 
-    Args:
-        name: The name of the drawing, and of the pod in its manifest.
-        claims: A drawing per entry of `spec.resourceClaims`, with its name. All names are different.
-
-    Returns:
-        A drawing whose `claims` are these names, and whose requests and links are called `claim:name`.
-
-    >>> from dra_lab import ClaimSketch
-    >>> from dra_lab.model.sketch import pod_drawing
-    >>> pod_drawing("train", (ClaimSketch(name="gpus"), ClaimSketch(name="nics"))).claims
-    ('gpus', 'nics')
+    Its requests and links are called `claim:name`.
     """
     if len(parts := tuple(claims)) == 1:
         return parts[0]
@@ -384,21 +362,9 @@ def _ask(reference: str, rank: int, part: ExactDeviceRequest | DeviceSubRequest)
 
 
 def asks(request: DeviceRequest) -> tuple[Ask, ...]:
-    """Return the ways to serve a request in the order in which kube-scheduler tries them.
-
-    Args:
-        request: A request of a claim or drawing.
-
-    Returns:
-        One Ask with the API server's defaults filled in, or one per alternative of `firstAvailable`.
+    """Return the ways to serve a request, in kube-scheduler's order, with the API server's defaults filled in.
 
     Source: docs/semantics.md 1.11 (defaults) and 3.7 (order).
-
-    Example:
-        >>> from dra_lab import read_sketch
-        >>> from dra_lab.model.sketch import asks
-        >>> [(ask.reference, ask.count) for ask in asks(read_sketch("sample:two-sockets/lesson").request("gpu"))]
-        [('gpu', 2)]
     """
     if request.exactly is not None:
         return (_ask(request.name, 0, request.exactly),)

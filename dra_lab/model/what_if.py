@@ -120,18 +120,10 @@ def freed_claims(cluster: Cluster, leaving: Iterable[RunningPod]) -> frozenset[i
 
 
 def with_moved_pod(cluster: Cluster, name: str, devices: Sequence[tuple[str, DeviceID]]) -> Cluster:
-    """Return the cluster in which the claims of a running pod, or of one that leaves its node, hold other devices.
+    """Return the cluster in which a running pod, or one that leaves its node, holds other devices; see its `moves`.
 
-    Args:
-        cluster: The cluster to start from; it does not change.
-        name: The pod as `namespace/name`.
-        devices: The request and the device of each of its devices, as many as it holds now.
-
-    Returns:
-        The cluster with the pod on the node of these devices, and the move in `moves`.
-
-    Raises:
-        InputError: The cluster has no such pod with devices, or it holds another number of devices.
+    `name` is `namespace/name`, and `devices` has the request and the device of each, as many as it holds now.
+    Raises InputError for another pod, or another number of devices.
     """
     every = (*cluster.leaving, *running_pods(cluster))
     pod = next((one for one in every if one.name == name), None)
@@ -209,24 +201,7 @@ def when_idle(cluster: Cluster) -> Cluster:
 
 
 def uncordoned(cluster: Cluster, nodes: Collection[str]) -> Cluster:
-    """Return the cluster in which some nodes are not cordoned.
-
-    Args:
-        cluster: The cluster to start from; it does not change.
-        nodes: The names of the nodes on which new pods may start; those that are not cordoned stay as they are.
-
-    Returns:
-        The cluster; the same object if none of the nodes is cordoned.
-
-    Raises:
-        NodeError: The cluster does not have one of these nodes.
-
-    Example:
-        >>> from dra_lab import load_cluster
-        >>> cluster = load_cluster("sample:gb200-nvl72")
-        >>> sorted(cluster.cordoned), sorted(uncordoned(cluster, ["nvl-b14"]).cordoned)
-        (['nvl-b14', 'nvl-b16'], ['nvl-b16'])
-    """
+    """Return the cluster in which some nodes are not cordoned; itself if none was. Raises NodeError."""
     _known(cluster, nodes)
     opened = cluster.cordoned.intersection(nodes)
     if not opened:

@@ -78,35 +78,13 @@ def hardware_svg(
     items of a tree with roving tabindex (the first has 0), places are its groups. `data-top` on the root is where the
     hardware begins below the node's name, `data-legend` where the legend begins.
 
-    Args:
-        cluster: The cluster with the node.
-        node_name: The node to draw.
-        plan: The plan whose devices are marked; default: none.
-        show: "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
-            selectors only), "both" (best and scheduler over each other) or "both-plain" (best and plain over each
-            other). A dashed border marks a difference, and K marks what only kube-scheduler takes.
-        sketch: The drawing that decides which devices are eligible; default: the plan's.
-        request: The only request that counts for that; default "": all.
-        pods: The devices that pods of a fleet take, with the workload of each; default: none.
-        workloads: The workloads in the order of their letters.
-        prefix: Differs between the pictures on one page; default "": made from the content.
-        width: The width in pixels. The boxes are laid out for it, and the text has always the same size.
-        height: The height in pixels. In a higher picture one line (`data-fold`) stands for all PCIe roots without a
-            device that the drawing can take.
-        unfolded: Whether these roots are drawn as well.
-
-    Returns:
-        The SVG.
-
-    Raises:
-        NodeError: The cluster does not have this node.
-        ValueError: `show` is unknown.
-
-    Example:
-        >>> from dra_lab import load_cluster
-        >>> from dra_lab.pictures.hardware import hardware_svg
-        >>> hardware_svg(load_cluster("sample:two-sockets"), "lab-1").startswith("<svg ")
-        True
+    `show` is one of SHOWN; a dashed border marks a difference, and K marks what only kube-scheduler takes. `sketch`, by
+    default the plan's, and of it only `request` decide which devices are eligible. `pods` are the devices that pods of
+    several `workloads` take, with the workload of each; these have their letters in this order. `prefix` differs
+    between the pictures on one page; default: made from the content. The boxes are laid out for `width` pixels, and the
+    text has always the same size. In a picture higher than `height` one line (`data-fold`) stands for all PCIe roots
+    without a device that the drawing can take, unless `unfolded`. Raises NodeError for an unknown node, ValueError for
+    `show`.
     """
     part = partial_fit(cluster, plan, node_name) if plan is not None and show == "best" else None
     on_top = shown(part or plan, node_name, show) if pods is None else OnTop(pods)

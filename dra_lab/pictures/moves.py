@@ -62,20 +62,9 @@ def moves_svg(
     """Return the picture of moves as one `<svg>` element that stands on its own, in light and dark.
 
     Only nodes that a pod leaves or reaches are drawn, each with its devices now and then. A screen reader gets the
-    steps in words.
-
-    Args:
-        cluster: The cluster in which the pods have moved: `Plan.on` of an answer.
-        moves: The moves, in the order of their steps.
-        plan: The plan whose new pods are drawn; default: none.
-        kind: The kind of device that is counted, a key of KINDS; default "": the first that a pod holds.
-        width: The width in pixels.
-
-    Returns:
-        The SVG.
-
-    Raises:
-        InputError: Nothing moves, or no pod that moves has such devices.
+    steps in words. The pods have moved in `cluster` (`Plan.on` of an answer). `plan` has new pods to draw. `kind` is
+    that of the devices that are counted, a key of KINDS; default: the first that a pod holds. Raises InputError if
+    nothing moves, or no pod that moves has such devices.
     """
     held = moved_kinds(cluster, moves)
     if not moves or not held:

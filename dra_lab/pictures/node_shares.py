@@ -59,16 +59,10 @@ def moved_kinds(cluster: Cluster, moves: Sequence[Move]) -> tuple[str, ...]:
 
 
 def node_shares(cluster: Cluster, moves: Sequence[Move], plan: Plan | None, kind: str) -> tuple[NodeShares, ...]:
-    """Return the nodes that some moves leave or reach, by name.
+    """Return the nodes that some moves leave or reach, by name, with their devices of a kind, a key of KINDS.
 
-    Args:
-        cluster: The cluster in which the pods have moved.
-        moves: The moves, in the order of their steps.
-        plan: The new pods; None for none.
-        kind: The kind of the devices that count, a key of KINDS.
-
-    Returns:
-        One row per node. The cluster does not have a drained node, so that only what leaves it is known.
+    The pods have moved in `cluster`. It does not have a drained node, so that only what leaves it is known. `plan` has
+    the new pods.
     """
     counted = _Counted(cluster, moves, plan, kind)
     nodes = {node for move in moves for node in (move.node_from, move.node_to) if node}

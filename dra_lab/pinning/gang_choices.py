@@ -57,37 +57,11 @@ def gang_choices(
     requests: Requests | None = None,
     budget: PinBudget | None = None,
 ) -> tuple[GangChoice, ...]:
-    """Return what kube-scheduler, Kueue, KAI and Volcano do with a gang, in this order.
+    """Return what kube-scheduler, Kueue, KAI and Volcano do with a gang, one choice each in this order.
 
-    Args:
-        cluster: The nodes and what is in use.
-        gang: The gang with its replicas.
-        hierarchy: The hierarchy of its required level; None if it has none.
-        release: The release of Kubernetes.
-        plan: The plan of the gang, which may prove that no scheduler can place it.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-        budget: When to stop; None: without an end.
-
-    Returns:
-        One choice for each scheduler.
-
-    Example:
-        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, make_plan
-        >>> from dra_lab.pinning.gang_choices import gang_choices
-        >>> from dra_lab import read_sketch
-
-        Both workers must be on one node.
-
-        >>> cluster = load_cluster("sample:two-sockets")
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gang = Workload("train", [worker], level="host")
-
-        KAI and Volcano are not replayed.
-
-        >>> plan = make_plan(cluster, [gang])
-        >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan)
-        >>> [(choice.replay.verdict.value, choice.started) for choice in found]
-        [('yes', (1, 1)), ('yes', (1, 1)), ('maybe', None), ('maybe', None)]
+    `hierarchy` is that of the required level; None if it has none. `plan` may prove that no scheduler can place the
+    gang. `requests` are those of a pod of each group of its node, by the name of the workload. No `budget` is one
+    without an end.
     """
     given = _Arrival(cluster, gang, hierarchy, release, requests, budget)
     found = (

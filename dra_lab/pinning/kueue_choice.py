@@ -45,16 +45,9 @@ def kueue_choice(
 ) -> GangChoice:
     """Return the verdict, how many gangs start, and where the claims of those that Kueue admits cannot be met.
 
-    Args:
-        cluster: The nodes, what is in use, and Kueue's Configuration with its gates if it is known.
-        gang: The gang with its replicas.
-        hierarchy: The hierarchy of its required level; None if it has none.
-        release: The release of Kubernetes.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-        budget: When to stop; None: without an end.
-
-    Returns:
-        The choice; its scheduler is named with the version and the gates that it assumes.
+    `hierarchy` is that of the required level of the gang; None if it has none. `requests` are those of a pod of each
+    group of its node, by the name of the workload. The scheduler is named with the version and the gates that are
+    assumed.
     """
     if hierarchy is None and gang.level in HOSTS:
         hierarchy = Hierarchy("nodes", (), ())

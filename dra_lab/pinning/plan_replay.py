@@ -44,28 +44,12 @@ def replay_plan(
 
     Served as planned means that all goals but `damage`, most important first, are no worse than those of a planned
     replica of the same workload. A pod's attempt ends if a search on an admitted node fails, or may need more than 5 s
-    of kube-scheduler (`node_search.LONGEST`).
+    of kube-scheduler (`node_search.LONGEST`). The result is that of the worst run.
 
-    Args:
-        cluster: The cluster that the plan is about.
-        plan: The plan of one claim or of a fleet.
-        release: The release whose scheduler runs, such as `cluster.target_release()`.
-        exported: The drawings of an export with pins, per workload and claim; default: those of the plan.
-        parts: By workload and claim: the drawn request of each exported request (`pod_kinds.Parts`); default: same
-            names.
-        affinity: The node requirements of an export with pins, per workload; default: none.
-        seeds: The number of runs with random ties; default 20.
-        budget: When to stop; default: after 30 s.
-
-    Returns:
-        The result of the worst run: `kept` of `wanted` replicas, and the misses. `not_run` says what there was no time
-        for.
-
-    Raises:
-        UnsupportedFeature: The plan needs a rule that the copy of the scheduler does not have.
-        SketchError: A drawing is inconsistent.
-        Cancelled: The budget was cancelled before the first run.
-
+    `exported` are the drawings of an export with pins, per workload and claim, and `parts` the drawn request of each of
+    their requests (`pod_kinds.Parts`); `affinity` are its node requirements. Default: the drawings of the plan, the
+    same names, no requirements. Raises UnsupportedFeature for a rule that the copy of the scheduler does not have,
+    SketchError for a drawing that is inconsistent, and Cancelled if the budget was cancelled before the first run.
     """
     expected = expected_of(plan)
     if not any(replica.planned for replica in expected):
@@ -178,7 +162,8 @@ def _missed(
 ) -> Miss:
     """Return what is worse than planned in a replica, on which node, and why; `node` is "" where nothing was found."""
     if not node:
-        return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it requests'}")
+        why = taken.verdict.message or "no node has what it requests"
+        return Miss(pod.name, number, node, f"finds no place: {why}")
     if taken.broken:
         links = ", ".join(taken.broken)
         why = f"does not keep the link {links} on a node like {node}, because Kubernetes cannot express it"

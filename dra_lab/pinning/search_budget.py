@@ -21,7 +21,6 @@ from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, PODS_ON_NODE, STEP, PinB
 from dra_lab.pinning.place_selectors import admitted_nodes, affinity_words, node_requirements
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
-from dra_lab.scheduler.first_fit import Verdict
 from dra_lab.scheduler.search_limits import GIVES_UP
 from dra_lab.sketch.claim_objects import Affinity
 
@@ -55,24 +54,11 @@ def within_search_budget(
     DRASchedulerFilterTimeout). A search that is not known to be shorter counts as too long.
 
     Labels then keep pods on nodes where the searches are known to be short. If no label selects those nodes, or there
-    are none, preferred links are left out one after the other, from the last.
+    are none, preferred links are left out one after the other, from the last. `affinity` are requirements that the pod
+    already has. The findings name each change and each search of more than 1 s (`node_search.SLOW`).
 
-    Args:
-        sketches: The drawings of the claims of one pod.
-        cluster: The cluster with the nodes.
-        release: The release to search with, such as `cluster.target_release()`.
-        affinity: Requirements on nodes (`matchExpressions`) that the pod already has; default: none.
-        budget: When to stop; default: after 30 s.
-
-    Returns:
-        The drawings, the requirements, whether they changed, and findings about each change and each search of more
-        than 1 s (`node_search.SLOW`).
-
-    Raises:
-        ExportError: No change makes the searches short.
-        SketchError: A drawing is inconsistent.
-        UnsupportedFeature: A claim uses a rule that the copy of the scheduler does not have.
-        Cancelled: The budget was cancelled.
+    Raises ExportError if no change makes the searches short, UnsupportedFeature for a rule that the copy of the
+    scheduler does not have, SketchError for a drawing that is inconsistent, and Cancelled if the budget was cancelled.
     """
     drawn, first = tuple(sketches), None
     budget, dropped = budget or budget_of(DEFAULT_SECONDS), list[str]()
@@ -223,8 +209,7 @@ def _findings(
 def _searched(part: Sequence[_Filled], admitted: frozenset[str], seconds: float) -> Searched:
     own = [(tuple(name for name in one.nodes if name in admitted), one.first) for one in part]
     ended = [(nodes, pod) for nodes, pod in own if nodes and not pod.cut_off]
-    states = tuple((n, Verdict(p.status, message=p.message, steps=p.steps, seconds=p.seconds)) for n, p in ended)
-    return Searched(states, sum(bool(nodes) for nodes, _ in own), seconds)
+    return Searched(tuple((n, p.verdict) for n, p in ended), sum(bool(nodes) for nodes, _ in own), seconds)
 
 
 def _names(drawn: Sequence[ClaimSketch]) -> str:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode, Layer
+from dra_lab.model.question import Question
 from dra_lab.session.answering import Answering
 from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.fleet_answer import FleetQuestion
+from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.job import Job, Run
 from dra_lab.topology.hierarchies import hierarchies
 
@@ -29,17 +29,6 @@ SECONDS = 60.0
 """Seconds after which the best answer so far is shown."""
 
 
-class AddingQuestion(Struct, frozen=True):
-    """Which nodes have to be added for a fleet, out of what may be added."""
-
-    fleet: FleetQuestion
-    addable: Addable
-
-    def is_same(self, other: AddingQuestion | None) -> bool:
-        """Say whether another question is this one."""
-        return other is not None and self.addable == other.addable and self.fleet.is_same(other.fleet)
-
-
 class Adding(Job["AddedNodes"]):
     """Which nodes a fleet needs in addition; the event "fleet-added" reports each change. `question` is the latest."""
 
@@ -47,7 +36,7 @@ class Adding(Job["AddedNodes"]):
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("fleet-added"))
         self._session, self._fleet = session, fleet
-        self.question: AddingQuestion | None = None
+        self.question: Question | None = None
 
     @property
     def addable(self) -> Addable:
@@ -62,9 +51,9 @@ class Adding(Job["AddedNodes"]):
         self._session.change(replace(self._session.history.present, addable=addable))
 
     @property
-    def present(self) -> AddingQuestion | None:
+    def present(self) -> Question | None:
         """Return which nodes to add for the present workloads, None while these cannot be planned."""
-        return None if self._fleet.question is None else AddingQuestion(self._fleet.question, self.addable)
+        return None if self._fleet.question is None else replace(self._fleet.question, addable=self.addable)
 
     def find(self) -> None:
         """Find the nodes that have to be added at least cost; `answer` has them later."""
@@ -78,24 +67,24 @@ class Adding(Job["AddedNodes"]):
     def add_found(self) -> None:
         """Add the nodes that were found, as what-if changes. Raises InputError if there are none."""
         added, question = self.answer, self.question
-        if added is None or question is None or not question.fleet.is_same(self._fleet.question):
+        if added is None or question is None or replace(question, addable=Addable()) != self._fleet.question:
             raise InputError("no nodes are found for the present workloads and cluster; find them again")
-        self._fleet.what_if(*layers_with(added, question.fleet.cluster))
+        self._fleet.what_if(*layers_with(added, question.cluster))
 
-    def _solve(self, run: Run[AddedNodes], question: AddingQuestion) -> AddedNodes:
+    def _solve(self, run: Run[AddedNodes], question: Question) -> AddedNodes:
         from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 
-        fleet, limit = question.fleet, self._session.time_limit
-        if names := [gang.name for gang in fleet.workloads if gang.same]:
+        limit = self._session.time_limit
+        if names := [gang.name for gang in question.workloads if gang.same]:
             raise InputError(
                 f"which nodes to add is not answered for pods that use the same values ({', '.join(names)}); remove "
                 "Same in all pods, add the nodes that are found, and undo the removal"
             )
         return nodes_to_add(
-            fleet.cluster,
-            fleet.workloads,
+            question.cluster,
+            question.workloads,
             node_types(question),
-            release=fleet.release,
+            release=question.release,
             time_limit=SECONDS if limit is None else limit,
             progress=run.report,
             cancel=run.stop,
@@ -110,17 +99,15 @@ def first_addable(cluster: Cluster) -> Addable:
     return Addable(types=tuple(map(AddableNode, [*kinds.values()][:MOST_TYPES])))
 
 
-def tree_of(question: AddingQuestion) -> Hierarchy | None:
+def tree_of(question: Question) -> Hierarchy | None:
     """Return the hierarchy in whose domains nodes are added: the chosen one, else that of the first gang."""
-    from dra_lab.session.fleet_answer import hierarchy_of
-
-    known = [tree for tree in hierarchies(question.fleet.cluster) if tree.domains]
+    known = [tree for tree in hierarchies(question.cluster) if tree.domains]
     chosen = next((tree for tree in known if tree.name == question.addable.hierarchy), None)
-    of_gangs = (hierarchy_of(question.fleet.cluster, gang) for gang in question.fleet.workloads if gang.is_gang)
+    of_gangs = (hierarchy_of(question.cluster, gang) for gang in question.workloads if gang.is_gang)
     return chosen or next((tree for tree in of_gangs if tree in known), next(iter(known), None))
 
 
-def level_of(question: AddingQuestion) -> str:
+def level_of(question: Question) -> str:
     """Return the level in whose domains nodes are added: the chosen one, else the innermost; "" without a hierarchy."""
     tree, level = tree_of(question), question.addable.level
     if tree is None:
@@ -128,15 +115,15 @@ def level_of(question: AddingQuestion) -> str:
     return level if any(level == one.name for one in tree.levels) else tree.levels[-1].name
 
 
-def node_types(question: AddingQuestion) -> list[NodeType]:
+def node_types(question: Question) -> list[NodeType]:
     """Return the node types of a question. Raises InputError for what makes no sense."""
     from dra_lab.model.node_type import NewDomains, NodeType
 
     addable, tree, level = question.addable, tree_of(question), level_of(question)
     if not addable.types:
         raise InputError("choose at least one node to copy")
-    if question.fleet.pins:
-        names = " and ".join(question.fleet.pins)
+    if question.pins:
+        names = " and ".join(question.pins)
         raise InputError(f"{names}: nodes to add are found for pods that are not pinned. Unpin them first")
     new = None
     if addable.domains and tree is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dra_lab.errors import DraLabError
@@ -13,12 +14,11 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom
 from dra_lab.model.layers import layered_release
-from dra_lab.model.placement import with_measured
 from dra_lab.model.plan import Plan
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease, can_set
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
-from dra_lab.model.workload import Workload
-from dra_lab.session.events import Events
+from dra_lab.session.answers import Answer, pod_answers
 from dra_lab.session.history import Content, History
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import (
@@ -31,18 +31,9 @@ from dra_lab.session.preparing import (
     prepare,
 )
 
-COPIES_AFTER = 0.1
-"""How long an answer is drawn before copies are counted, in seconds: the threads share one interpreter."""
 
-ROOM_SECONDS = 10.0
-"""How long running pods are looked for whose move makes room."""
-
-COPIES_SECONDS = 5.0
-"""How long copies are counted; what is known then is a bound."""
-
-
-class Answering(Job[Plan]):
-    """The half of a session that plans: `answer` is the plan of the latest drawing that was answered.
+class Answering(Job[Answer]):
+    """The half of a session that plans: `answer` is the plan of the latest drawing, and `latest` what else is known.
 
     The other half (`Session`) sets what is declared here, and then calls `replan`.
     """
@@ -56,7 +47,7 @@ class Answering(Job[Plan]):
     def __init__(self, time_limit: float | None, *, drawn: bool) -> None:
         """Begin without a question; no thread is begun."""
         self.events = Events()
-        super().__init__(lambda: self.events.emit("plan"), lambda: self.events.emit("progress"))
+        super().__init__(self._answered, lambda: self.events.emit("progress"))
         self._drawn = drawn
         self.time_limit = time_limit
         self.feature_gates: Mapping[str, bool] = {}
@@ -66,11 +57,7 @@ class Answering(Job[Plan]):
         self.counts_copies = False
         self.hides_answer = False  # whether the views of a lesson must not show what is known
         self.prepares_export = False  # whether a view may simulate the export before a person opens it
-        self.copies: Headroom | None = None
-        # the plan with the fewest running pods that make room for a misfit, and whether it is being looked for
-        self.room: Plan | None = None
-        self.seeking_room = False
-        self.counting = False
+        self._told: Plan | None = None
         self.status: Mapping[str, Any] = {}
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
         self.checking = False  # whether the findings of the cluster that was answered are being worked out
@@ -123,7 +110,7 @@ class Answering(Job[Plan]):
         if time_limit is not None:
             self.time_limit = time_limit
             self.replan()
-        return self.finished(bar=bar)
+        return self.finished(bar=bar).plan
 
     def replan(self) -> None:
         """Plan the present drawing again."""
@@ -131,8 +118,48 @@ class Answering(Job[Plan]):
             self.outdate()
             self.searching = False
             self.events.emit("solving")
-            cluster, drawing = self.cluster, self.drawing
-            self.start(lambda run: self._solve(run, cluster, drawing))
+            question = self.question
+            self.start(lambda run: self._solve(run, question))
+
+    @property
+    def question(self) -> Question:
+        """Return what is asked of the present cluster with the drawing alone, as one pod."""
+        drawn = self.drawing
+        return Question(
+            self.cluster,
+            self.release,
+            sketch=drawn.sketch,
+            node=drawn.node,
+            movable=drawn.movable,
+            goals=drawn.goals,
+            measured=drawn.measured,
+        )
+
+    @property
+    def answer(self) -> Plan | None:  # type: ignore[override]  # what is asked for is the plan
+        """Return the plan of the latest drawing that was answered."""
+        return self.latest.plan if self.latest is not None else None
+
+    @property
+    def copies(self) -> Headroom | None:
+        """Return how many pods with the claim of the answer fit, None if that is not known."""
+        return next(iter(self.latest.headroom), None) if self.latest is not None else None
+
+    @property
+    def room(self) -> Plan | None:
+        """Return the plan with the fewest running pods that make room for a misfit, None if there is none."""
+        return self.latest.room if self.latest is not None else None
+
+    @property
+    def sought(self) -> str:
+        """Return what may still become known of the answer: "copies", "room" or ""."""
+        return self.latest.sought if self.latest is not None else ""
+
+    def _answered(self) -> None:
+        """Report the plan, or what else is known of the same plan."""
+        is_same = self.refusal is None and not self.stale and self.answer is self._told
+        self._told = self.answer
+        self.events.emit("copies" if is_same else "plan")
 
     def hide_answer(self, *, hidden: bool) -> None:
         """Keep the answer from the views from now on, or show it; it is computed all the same."""
@@ -146,101 +173,39 @@ class Answering(Job[Plan]):
         if self.is_answered:  # else the worker comes to it; it may have passed the place where it counts
             self.replan()
 
-    def settled(self, answer: Plan | None) -> None:
-        """Take the answer over, with the bandwidths that a person measured."""
-        if answer is not None and self.drawing.measured:
-            answer = replace(answer, regrets=with_measured(answer.regrets, self.drawing.measured))
-        if self._searched != (self.sketch, self.release):
-            self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
-        self.room, self.seeking_room = None, answer is not None and not answer.fits and self._may_make_room
-        self.copies, self.counting = None, answer is not None and answer.fits and self.counts_copies
-        super().settled(answer)
-
-    def _solve(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
+    def _solve(self, run: Run[Answer], question: Question) -> None:
         # before the answer is there: who waits for it must not take the next cluster while this one is checked
+        cluster = question.cluster
         self.checking = not is_checked(cluster)
-        plan = run.settle(lambda: self._plan_of(run, cluster, drawing))
+        later = pod_answers(question, run, self.time_limit, lambda: self.counts_copies)
+        answer = run.settle(lambda: self._first(run, question, later))
         if self.checking:
             try:
                 check(cluster)
             finally:
                 self.checking = False
             self.events.emit("findings")
-        if plan is not None and plan.fits and self.counts_copies:
-            self._count_copies(run, cluster, drawing)
-        if plan is not None and self.seeking_room:
-            self._look_for_room(run, cluster, drawing)
-        if plan is not None:
-            self._search_manifest(run, cluster, drawing, fits=plan.fits)
+        if answer is not None:
+            for more in later:
+                run.show(more)
+            self._search_manifest(run, question, fits=answer.plan.fits)
 
-    def _plan_of(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> Plan:
-        from dra_lab.planner.plan_pod import plan_pod
-
-        release = self._release_for(cluster, drawing)
+    def _first(self, run: Run[Answer], question: Question, answers: Iterator[Answer]) -> Answer:
+        """Return the first of the answers, after what the views show meanwhile."""
         if self._drawn:
-            self.status = count_matches(cluster, drawing.sketch, release)
+            self.status = count_matches(question.cluster, question.sketch or ClaimSketch(), question.release)
             self.events.emit("status")
-            if not is_prepared(cluster):
-                prepare(cluster, release)
+            if not is_prepared(question.cluster):
+                prepare(question.cluster, question.release)
                 self.events.emit("cluster")
+        answer = next(answers)
+        if run.is_latest and self._searched != (self.sketch, self.release):
+            self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
+        return answer
 
-        def misfit(plan: Plan) -> None:
-            """Show that nothing fits while the reasons are looked for: until they are there the answer stays stale."""
-            if run.is_latest:
-                self.answer = plan
-                self.events.emit("plan")
-                run.stop.wait(0.05)  # those who draw it go first: both threads share one interpreter
-
-        return plan_pod(
-            cluster,
-            drawing.sketch,
-            release=release,
-            node=drawing.node,
-            goals=drawing.goals,
-            time_limit=self.time_limit,
-            progress=run.report,
-            cancel=run.stop,
-            early=misfit,
-        )
-
-    @property
-    def _may_make_room(self) -> bool:
-        """Say whether running pods were read, and no node is asked for."""
-        return bool(self.cluster.pods and not self.drawing.node and self.sketch.requests)
-
-    def _look_for_room(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
-        """Look for the fewest running pods that have to move so that the drawing fits."""
-        from dra_lab.planner.make_room import make_room
-
-        found = None
-        common: dict[str, Any] = {"progress": run.report, "cancel": run.stop, "time_limit": ROOM_SECONDS}
-        # cancelled, or a rule that is not known: then there is no such card
-        with suppress(DraLabError):
-            if not run.stop.wait(COPIES_AFTER):
-                release = self._release_for(cluster, drawing)
-                found = make_room(cluster, drawing.sketch, movable=drawing.movable, release=release, **common)
-        if run.is_latest:
-            self.room, self.seeking_room = None if run.stop.is_set() else found, False
-            self.events.emit("copies")
-
-    def _count_copies(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
-        """Count how many pods with the claim fit, after the answer: until it is known, `counting` says so."""
-        from dra_lab.planner.questions import how_many_more
-
-        headroom, workload = None, Workload(drawing.sketch.name or "claim", drawing.sketch)
-        if run.stop.wait(COPIES_AFTER):
-            return
-        # cancelled, or a rule that is not known: then there is no number
-        with suppress(DraLabError):
-            release = self._release_for(cluster, drawing)
-            headroom = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=run.stop)
-        if run.is_latest and not run.stop.is_set():
-            self.copies, self.counting = headroom, False
-            self.events.emit("copies")
-
-    def _search_manifest(self, run: Run[Plan], cluster: Cluster, drawing: Drawing, *, fits: bool) -> None:
+    def _search_manifest(self, run: Run[Answer], question: Question, *, fits: bool) -> None:
         """Search the manifest on every kind of node, once for edits that come in bursts."""
-        search = drawing.sketch, self._release_for(cluster, drawing)
+        cluster, search = question.cluster, (question.sketch or ClaimSketch(), question.release)
         if run.stop.wait(0.0 if search == self._searched else self.replay_delay):
             return
         self._searched = search
@@ -289,3 +254,63 @@ def manifest_findings(
         yield (*written, *judged(found, sketch.name, release), *nowhere)
         if not found.skipped:
             return
+
+
+EVENTS = {
+    "cluster": "the cluster, its what-if changes or its release changed",
+    "sketch": "the drawing changed",
+    "layout": "boxes were moved",
+    "history": "there is another step to undo or redo",
+    "status": "the devices that match each request were counted",
+    "solving": "planning began",
+    "progress": "planning, or the search of the manifest, went on",
+    "plan": "there is an answer",
+    "findings": "something else was noticed about cluster or manifest",
+    "problem": "something went wrong",
+    "ask": "the person is asked, or has answered",
+    "highlight": "something else is highlighted",
+    "following": "a running cluster is followed, lost, or no longer followed",
+    "mode": "another mode is shown",
+    "fleet": "the workloads or their answer changed",
+    "fleet-progress": "planning the workloads went on",
+    "fleet-why": "the reasons for stranded devices are known",
+    "fleet-added": "nodes to add are sought or found",
+    "export": "an export was opened, simulated, written or closed",
+    "compare": "kept plans changed",
+    "look": "a node or device is looked at",
+    "show": "the picture shows another allocation",
+    "copies": "copies were counted",
+    "pending": "the reasons of pending pods are known",
+}
+"""The events of a session, and what has happened then."""
+
+
+class Events:
+    """Callbacks by event. `post` decides in which thread they run: it is given a function to call there."""
+
+    def __init__(self) -> None:
+        """Begin without callbacks; they run where they are emitted."""
+        self._callbacks: dict[str, list[Callable[[], None]]] = defaultdict(list)
+        self.post: Callable[[Callable[[], None]], None] = lambda call: call()
+
+    def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` after each event of that name; returns a function that ends it. Raises KeyError."""
+        if event not in EVENTS:
+            raise KeyError(f"{event!r} is not an event of a session; events: {', '.join(EVENTS)}")
+        self._callbacks[event].append(callback)
+
+        def off() -> None:
+            if callback in self._callbacks[event]:
+                self._callbacks[event].remove(callback)
+
+        return off
+
+    def emit(self, *events: str) -> None:
+        """Run the callbacks of the events, in order, each through `post`: an event loop gets air between them."""
+        for event in events:
+            for callback in tuple(self._callbacks[event]):
+                self.post(partial(self._run, event, callback))
+
+    def _run(self, event: str, callback: Callable[[], None]) -> None:
+        if callback in self._callbacks[event]:
+            callback()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,11 @@ from dra_lab.errors import InputError, SourceError, did_you_mean
 from dra_lab.exports.written_files import RECORD
 from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins, json_value
-from dra_lab.model.plan import Plan
-from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, pod_drawing
+from dra_lab.model.sketch import ClaimSketch, Kept, pod_drawing
 from dra_lab.model.workload import workload_of
-from dra_lab.session.drawings import PLAN_FILE, read_plan_file
-from dra_lab.session.fleet_files import fleet_cluster
-from dra_lab.sources.confined import is_live
+from dra_lab.session.drawings import PLAN_FILE, fleet_cluster, read_plan_file
+from dra_lab.sources.files import is_live
 from dra_lab.words.comparison import GANGS
 from dra_lab.words.plan_json import is_gang, values_of_plan
 
@@ -40,7 +38,7 @@ def read_kept(source: str, drivers: Sequence[str] | None = None) -> Kept:
     """
     file, mark, name = source.partition("#")
     if file.endswith(PLAN_FILE):
-        return _of_plan_file(file, name) if mark else _planned(file, drivers)
+        return _kept_in(file, name) if mark else _planned(file, drivers)
     path = expanded(Path(source))
     path = path / RECORD if path.is_dir() else path
     value = _json(path)
@@ -84,26 +82,20 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
     replicas: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for pod in pods:
         replicas.setdefault((pod["workload"], pod["replica"]), []).append(pod)
-    domains = [
-        "/".join(found[0].get("domain", [])) if len(replicas) == 1 else f"{key[0]} {key[1]}: {_domain(found)}"
-        for key, found in replicas.items()
-        if found[0].get("domain")
-    ]
-    devices = {_id(one): _pod_name(pod) for pod in (*pods, *plan["shared"]) for one in pod["devices"]}
+    domains = []
+    for (workload, replica), found in replicas.items():
+        if domain := "/".join(map(str, found[0].get("domain", []))):
+            domains.append(domain if len(replicas) == 1 else f"{workload} {replica}: {domain} ({len(found)})")
+    devices = {}
+    for pod in (*pods, *plan["shared"]):
+        group = pod.get("group", "")
+        name = f"{group}/{pod.get('number', 0)}" if group else f"{pod['workload']}/{pod['replica']}"
+        devices |= {_id(one): name for one in pod["devices"]}
     return Kept(mode=GANGS, node=", ".join(domains), yaml=manifest, devices=devices, **common)
 
 
 def _id(device: Mapping[str, Any]) -> str:
     return f"{device['driver']}/{device['pool']}/{device['device']}"
-
-
-def _domain(pods: Sequence[Mapping[str, Any]]) -> str:
-    return f"{'/'.join(map(str, pods[0]['domain']))} ({len(pods)})"
-
-
-def _pod_name(pod: Mapping[str, Any]) -> str:
-    group = pod.get("group", "")
-    return f"{group}/{pod.get('number', 0)}" if group else f"{pod['workload']}/{pod['replica']}"
 
 
 def _manifest(record: Path) -> str:
@@ -112,7 +104,7 @@ def _manifest(record: Path) -> str:
     return "---\n".join(utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path)) for path in paths)
 
 
-def _of_plan_file(file: str, name: str) -> Kept:
+def _kept_in(file: str, name: str) -> Kept:
     drawing = read_plan_file(file)
     kept = drawing.kept if drawing is not None else ()
     names = [one.name for one in kept]
@@ -121,17 +113,8 @@ def _of_plan_file(file: str, name: str) -> Kept:
     return kept[names.index(name)]
 
 
-def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> Plan:
-    """Return the plan of the gangs and the other workloads of a plan file."""
-    from dra_lab.planner.plan_workloads import plan_workloads
-
-    on = fleet_cluster(cluster, drawing.workloads)
-    return plan_workloads(
-        on, [*map(workload_of, drawing.workloads)], release=drawing.release or None, time_limit=_SECONDS
-    )
-
-
 def _planned(file: str, drivers: Sequence[str] | None) -> Kept:
+    from dra_lab.planner.plan_workloads import plan_workloads
     from dra_lab.session.session import Session
     from dra_lab.words.plan_json import plan_json
 
@@ -141,14 +124,15 @@ def _planned(file: str, drivers: Sequence[str] | None) -> Kept:
     if is_live(drawing.cluster):
         how = f"dra-lab plan {drawing.cluster} --claim {file} -o json"
         raise InputError(f"{file!r} names the running cluster {drawing.cluster}; give the JSON of: {how}")
-    session = Session(drawing.cluster, sketch=drawing.sketch, drivers=drivers, drawn=False)
+    session, name = Session(drawing.cluster, sketch=drawing.sketch, drivers=drivers, drawn=False), Path(file).name
+    name = name.removesuffix(PLAN_FILE)
     try:
         session.open(drawing, whole=True)
         if any(pod.gang for pod in drawing.workloads):
-            plan = plan_json(_plan_of_gangs(session.cluster, drawing))
-            kept = _kept(Path(file).name.removesuffix(PLAN_FILE), plan, "")
-            return replace(kept, cluster=drawing.cluster, layers=drawing.layers)
-        name = session.comparing.keep(session.plan(), Path(file).name.removesuffix(PLAN_FILE))
+            on, workloads = fleet_cluster(session.cluster, drawing.workloads), [*map(workload_of, drawing.workloads)]
+            plan = plan_workloads(on, workloads, release=drawing.release or None, time_limit=_SECONDS)
+            return replace(_kept(name, plan_json(plan), ""), cluster=drawing.cluster, layers=drawing.layers)
+        session.comparing.keep(session.plan(), name)
         session.comparing.wait()
         return session.comparing.kept(name)
     finally:
@@ -161,15 +145,30 @@ def of_today(plan: Mapping[str, Any]) -> Mapping[str, Any]:
         return plan
     workloads, pods, shared = [], [], []
     if plan["kind"] == "GangPlan":
-        workloads = [*map(_workload, plan["gangs"]), *(_single(one, plan["replicas"]) for one in plan["workloads"])]
+        own = ("name", "replicas", "placed", "level", "preferLevel", "priority", "sharedClaims")
+        workloads = [
+            {**{name: gang[name] for name in own}, "pods": [{"count": group["pods"]} for group in gang["groups"]]}
+            for gang in plan["gangs"]
+        ]
+        none = {"level": "", "preferLevel": "", "priority": 0, "sharedClaims": []}
+        placed = Counter(one["workload"] for one in plan["replicas"])
+        workloads += [
+            {
+                "name": one["name"],
+                "replicas": one["replicas"],
+                "placed": placed[one["name"]],
+                "pods": [{"count": 1}],
+                **none,
+            }
+            for one in plan["workloads"]
+        ]
         pods = [*_pods_of_gangs(plan), *(_pod(one, one["workload"], one["number"]) for one in plan["replicas"])]
         shared = [*_shared(plan)]
     if plan["kind"] == "Plan":
         pod = {"name": plan["sketch"]["name"], "count": 1, "claims": [plan["sketch"]]}
         workloads = [{"name": plan["sketch"]["name"], "replicas": 1, "placed": int(bool(plan["node"])), "pods": [pod]}]
     wanted = sum(one["replicas"] * sum(group["count"] for group in one["pods"]) for one in workloads) or 1
-    placed = len(pods) or int(bool(plan.get("node")))
-    summary = {"pods": wanted, "podsPlaced": placed}
+    summary = {"pods": wanted, "podsPlaced": len(pods) or int(bool(plan.get("node")))}
     common: dict[str, Any] = {
         "node": "",
         "devices": [],
@@ -179,17 +178,6 @@ def of_today(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     }
     today = {"summary": summary, "workloads": workloads, "pods": {"pages": [pods]}, "shared": shared}
     return {**common, **plan, **today}
-
-
-def _workload(gang: Mapping[str, Any]) -> dict[str, Any]:
-    own = ("name", "replicas", "placed", "level", "preferLevel", "priority", "sharedClaims")
-    return {**{name: gang[name] for name in own}, "pods": [{"count": group["pods"]} for group in gang["groups"]]}
-
-
-def _single(workload: Mapping[str, Any], placed: list[Mapping[str, Any]]) -> dict[str, Any]:
-    found = sum(pod["workload"] == workload["name"] for pod in placed)
-    none = {"level": "", "preferLevel": "", "priority": 0, "sharedClaims": []}
-    return {"name": workload["name"], "replicas": workload["replicas"], "placed": found, "pods": [{"count": 1}], **none}
 
 
 def _pods_of_gangs(plan: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -15,13 +15,14 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.cluster import cluster_fingerprint
 from dra_lab.model.plan import Plan
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Kept, KnownValue, PodDrawing, claims_of
+from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
+from dra_lab.session.answers import Answer, values_of_amounts, with_amounts
+from dra_lab.session.drawings import fleet_cluster
 from dra_lab.session.fleet import SessionFleet, numbered
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, values_of_amounts, with_amounts
-from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import settled_layers
@@ -182,7 +183,7 @@ class Comparing(Job[None]):
             devices={str(placement.device): placement.request for placement in plan.placements},
         )
 
-    def _of_fleet(self, answer: FleetAnswer, name: str) -> Kept:
+    def _of_fleet(self, answer: Answer, name: str) -> Kept:
         """Return the answer to a fleet as it is kept."""
         return self._kept(
             name,
@@ -287,11 +288,11 @@ class Comparing(Job[None]):
             return self._of_plan(replaced(plan, drawn=content.sketch), BASELINE, snapshot)
         if self._fleet.unchanged is not None and self._fleet.unchanged.question.pods == content.workloads:
             return self._of_fleet(self._fleet.unchanged, BASELINE)
-        question = FleetQuestion(fleet_cluster(snapshot, content.workloads), content.workloads, release)
+        question = Question(fleet_cluster(snapshot, content.workloads), release, content.workloads)
         if question.has_gangs:
             common.pop("goals")
         plan = plan_workloads(question.cluster, question.workloads, **common)
-        return self._of_fleet(with_amounts(FleetAnswer(question, plan)), BASELINE)
+        return self._of_fleet(with_amounts(Answer(question, plan)), BASELINE)
 
     def _counted(self, of: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
         content, plain = self._content, {"name": "", "figures": {}, "simulation": ""}
@@ -309,24 +310,19 @@ class Comparing(Job[None]):
         self._session.events.emit("compare")
 
 
-def fleet_yaml(answer: FleetAnswer) -> str:
+def fleet_yaml(answer: Answer) -> str:
     """Return the claims of the workloads as they are planned, as manifests, each under a comment with its pods."""
     question, parts = answer.question, []
     for one in answer.plan.workloads or question.workloads:
-        words = _pods_words(replace(answer.drawn(one.name), replicas=one.replicas))
+        gang = answer.drawn(one.name).gang
+        words = counted(one.replicas, "pod" if gang is None else "gang")
+        words += f" of {counted(gang.size, 'pod')}" if gang is not None else ""
         parts += [
             f"# {words} of {one.name}\n{manifest_yaml(claim, question.cluster, question.release).text}"
             for claim in one.claims
             if claim.requests
         ]
     return "---\n".join(parts)
-
-
-def _pods_words(pod: PodDrawing) -> str:
-    """Return how many pods or gangs of a workload are wanted: `3 pods`, `2 gangs of 16 pods`."""
-    if pod.gang is None:
-        return counted(pod.replicas, "pod")
-    return f"{counted(pod.replicas, 'gang')} of {counted(pod.gang.size, 'pod')}"
 
 
 def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, KnownValue]:

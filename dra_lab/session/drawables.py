@@ -94,11 +94,12 @@ def drawables(texts: Mapping[str, str]) -> Drawables | None:
     pods = [(value, pod, entries) for value in values for pod, entries in _claims_of(value)]
     if not found and not claims and not pods:
         return None
+    where = next(iter(texts)) or "the text" if len(texts) == 1 else "these files"
     notes: list[str] = []
     named: set[tuple[str, str]] = set()
     for value, pod, entries in pods:
         lacking = dict.fromkeys(key for key in entries.values() if key not in claims)
-        notes += [f"{pod} uses the {kind} {name}, which is not in {_where(texts)}." for kind, name in lacking]
+        notes += [f"{pod} uses the {kind} {name}, which is not in {where}." for kind, name in lacking]
         own = {entry: claims[key] for entry, key in entries.items() if key in claims}
         named.update(claim.key for claim in own.values())
         if own:
@@ -124,7 +125,8 @@ def texts_at(source: str) -> dict[str, str]:
             return {}
         own = {path.name: _text(path)}
         if has_pod(own):
-            return {**own, **{name: text for name, text in _read(path.parent) if _has_claims(text)}}
+            beside = (one for one in _read(path.parent) if any(kind in one[1] for kind in CLAIM_KINDS))
+            return {**own, **{n: t for n, t in beside if not any(f"kind: {kind}" in t for kind in _OF_CLUSTERS)}}
     except (OSError, UnicodeDecodeError, DraLabError):
         return {}
     return own
@@ -139,10 +141,6 @@ def _read(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8-sig") if path.stat().st_size <= MAX_CHARACTERS else ""
-
-
-def _has_claims(text: str) -> bool:
-    return any(kind in text for kind in CLAIM_KINDS) and not any(f"kind: {kind}" in text for kind in _OF_CLUSTERS)
 
 
 def _documents(text: str, source: str) -> Iterator[YamlDocument]:
@@ -229,7 +227,3 @@ def _name(value: Mapping[str, Any]) -> str:
     metadata = value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return str(name or "claim")
-
-
-def _where(texts: Mapping[str, str]) -> str:
-    return next(iter(texts)) or "the text" if len(texts) == 1 else "these files"

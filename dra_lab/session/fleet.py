@@ -11,17 +11,12 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer
 from dra_lab.model.plan import Plan
+from dra_lab.model.question import Question
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.session.answering import Answering
-from dra_lab.session.fleet_answer import (
-    FleetAnswer,
-    FleetQuestion,
-    fleet_answers,
-    pods_of,
-    stranded_devices,
-)
-from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
+from dra_lab.session.answers import Answer, fleet_answers, pods_of, stranded_devices
+from dra_lab.session.drawings import fitting_pins, fleet_cluster, layer_of, read_workload
 from dra_lab.session.history import Content
 from dra_lab.session.job import Job, Run
 from dra_lab.topology.layered import with_layers
@@ -30,7 +25,7 @@ if TYPE_CHECKING:
     from dra_lab.planner.fleet.why_stranded import WhyStranded
 
 
-class SessionFleet(Job[FleetAnswer]):
+class SessionFleet(Job[Answer]):
     """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file.
 
     Without workloads, the drawing is the only one, with one pod. `answer` grows while it is worked out (`stale`).
@@ -43,12 +38,12 @@ class SessionFleet(Job[FleetAnswer]):
         super().__init__(lambda: session.events.emit("fleet"), lambda: session.events.emit("fleet-progress"))
         self._session = session
         self._stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
-        self._stranded: tuple[FleetAnswer, str] | None = None
-        self.question: FleetQuestion | None = None  # the latest one, and the latest one that is being answered
-        self._given: FleetQuestion | None = None
+        self._stranded: tuple[Answer, str] | None = None
+        self.question: Question | None = None  # the latest one, and the latest one that is being answered
+        self._given: Question | None = None
         self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = self.is_exported = False
-        self.unchanged: FleetAnswer | None = None
+        self.unchanged: Answer | None = None
         self._loaded: object = None
 
     # -- what is shown
@@ -66,7 +61,7 @@ class SessionFleet(Job[FleetAnswer]):
     @property
     def is_current(self) -> bool:
         """Say whether the answer is for the present question, if it is complete or not."""
-        return self.answer is not None and self.answer.question.is_same(self.question)
+        return self.answer is not None and self.answer.question == self.question
 
     @property
     def editing(self) -> str:
@@ -117,6 +112,14 @@ class SessionFleet(Job[FleetAnswer]):
         editing = "" if content.editing == name else content.editing
         rest = tuple(pod for pod in content.workloads if pod.pod != name)
         self._change(replace(content, workloads=rest, editing=editing))
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a workload another name. Raises InputError for an unknown one, SketchError for a wrong or taken name."""
+        self.workload(name)
+        content = self._content
+        workloads = tuple(replace(pod, pod=to) if pod.pod == name else pod for pod in content.workloads)
+        editing = to if content.editing == name else content.editing
+        self._change(replace(content, workloads=workloads, editing=editing))
 
     def set_replicas(self, name: str, replicas: int) -> None:
         """Ask for another number of pods; pins that are too many are removed. Raises InputError."""
@@ -244,14 +247,14 @@ class SessionFleet(Job[FleetAnswer]):
                 self._refuse(error)
                 return
             drawing = session.drawing
-            question = FleetQuestion(on, self.workloads, session.release, drawing.goals, drawing.measured)
-            is_new = not question.is_same(self.question)
+            question = Question(on, session.release, self.workloads, goals=drawing.goals, measured=drawing.measured)
+            is_new = question != self.question
             if is_new or (again and not self.stale):
                 self.question, self._given = question, None
                 self.outdate()
             modes = ("fleet", "compare") if session.history.present.workloads else ("fleet",)
             is_wanted = self._is_wanted or self.is_exported or session.mode in modes
-            if not is_wanted or question.is_same(self._given):
+            if not is_wanted or question == self._given:
                 return
             self._given, plain = question, not self.layers
             if self.unchanged is not None and (self.unchanged.question.pods != question.pods or (is_new and plain)):
@@ -259,7 +262,7 @@ class SessionFleet(Job[FleetAnswer]):
             self.start(lambda run: self._solve(run, question, plain=plain))
         session.events.emit("fleet")
 
-    def _solve(self, run: Run[FleetAnswer], question: FleetQuestion, *, plain: bool) -> FleetAnswer | None:
+    def _solve(self, run: Run[Answer], question: Question, *, plain: bool) -> Answer | None:
         answer = None
         for answer in fleet_answers(question, run, self._session.time_limit):
             if not run.is_latest:

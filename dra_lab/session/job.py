@@ -48,9 +48,14 @@ class Job(Generic[T]):
         self._closed = False
         self.number = 0  # of the latest question, and of the latest one that has an answer or a refusal
         self.answered = 0
-        self.answer: T | None = None
+        self.latest: T | None = None
         self.refusal: DraLabError | None = None
         self.progress: Any = None
+
+    @property
+    def answer(self) -> T | None:
+        """Return the latest answer."""
+        return self.latest
 
     @property
     def stale(self) -> bool:
@@ -80,7 +85,7 @@ class Job(Generic[T]):
         """Have no question and no answer."""
         with self._lock:
             self.refuse(None)
-            self.answer = None
+            self.latest = None
 
     def outdate(self) -> None:
         """Make the answer stale: what runs stops, and what it finds is dropped."""
@@ -119,9 +124,9 @@ class Job(Generic[T]):
             raise
         if self.refusal is not None:
             raise self.refusal.with_traceback(None)  # else it grew with every call, and kept the frames
-        if self.answer is None or self.stale:
+        if self.latest is None or self.stale:
             raise Cancelled("the plan was cancelled before there was an answer; call plan() again")
-        return self.answer
+        return self.latest
 
     def close(self, timeout: float = 5.0) -> None:
         """Stop, and take no more questions."""
@@ -130,11 +135,6 @@ class Job(Generic[T]):
             self._stop.set()
             self._idle.notify_all()
         self.wait(timeout)
-
-    def settled(self, answer: T | None) -> None:
-        """Take an answer over, None for a refusal; called before a waiting thread can see that it is there."""
-        if answer is not None:
-            self.answer = answer
 
     def _work(self) -> None:
         while True:
@@ -180,7 +180,7 @@ class Run(Generic[T]):
         with self._job._lock:  # noqa: SLF001
             if not self.is_latest:
                 return
-            self._job.answer, self._job.refusal = answer, None
+            self._job.latest, self._job.refusal = answer, None
         self._job._changed()  # noqa: SLF001
 
     def settle(self, find: Callable[[], T | None]) -> T | None:
@@ -209,7 +209,7 @@ class Run(Generic[T]):
                 return
             self._ended = True
             self._job.refusal, self._job.progress = refusal, None
-            self._job.settled(answer)
+            self._job.latest = self._job.latest if answer is None else answer
             self._job.answered = self.number  # last: a waiting thread looks at this one, and then at the others
         self._job._changed()  # noqa: SLF001
 

@@ -16,7 +16,7 @@ from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.drawings import drawing_of
 from dra_lab.session.preparing import check_node
 from dra_lab.sources import PREFIX, load_cluster, read_claim, samples
-from dra_lab.sources.confined import is_live
+from dra_lab.sources.files import is_live
 from dra_lab.topology.layered import with_possible_layers
 
 EXAMPLE_CLUSTER = "sample:eks-p4d"
@@ -46,7 +46,8 @@ def first_drawing(
     drawing = kept or Drawing()
     name = "" if cluster or sketch or drawing.cluster or drawing.sketch.requests else EXAMPLE
     if examples and sketch is None and cluster and isinstance(cluster, str):
-        name = _example_of(cluster)
+        own = (sample.examples[:1] for sample in samples() if cluster == f"{PREFIX}{sample.name}")
+        name = EXAMPLE if cluster == EXAMPLE_CLUSTER else next((f"{cluster}/{first}" for (first,) in own), "")
     example = bool(name)
     if example:
         drawing = read_claim(name, drawing_of)
@@ -56,14 +57,6 @@ def first_drawing(
     goal_order(goals)
     given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": named_goals(goals)}
     return replace(drawing, **{name: value for name, value in given.items() if value}), example
-
-
-def _example_of(cluster: str) -> str:
-    """Return the example drawing of `sample:NAME`, "" for any other cluster or a sample without one."""
-    if cluster == EXAMPLE_CLUSTER:
-        return EXAMPLE
-    found = (sample.examples for sample in samples() if cluster == f"{PREFIX}{sample.name}")
-    return next((f"{cluster}/{examples[0]}" for examples in found if examples), "")
 
 
 def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, Drawing, str]:

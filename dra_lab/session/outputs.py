@@ -50,14 +50,6 @@ def manifest(session: Answering) -> ManifestText:
 
     Returns:
         The text, the lines of each request (from 1), and the findings, as from `manifest_yaml`.
-
-    Example:
-        >>> from contextlib import closing
-        >>> from dra_lab import Session, manifest
-        >>> with closing(Session("sample:two-sockets")) as session:
-        ...     made = manifest(session)
-        >>> [line for line in made.text.splitlines() if line.startswith("kind:")]
-        ['kind: ResourceClaimTemplate', 'kind: Pod']
     """
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
@@ -99,8 +91,14 @@ def fleet_of(fleet: SessionFleet) -> Planned:
         raise InputError("there is no workload yet; add one in Fleet, then export")
     # what an export simulates is kube-scheduler with its manifests, so the comparison of the screen is no part of it
     question = fleet.answer.question
-    findings = (*plan.findings, *_not_pinned(question.pins), *not_selected(question.pods))
-    return Planned(question.cluster, replace(plan, first_fit=None, regrets=(), findings=findings))
+    findings = [*plan.findings]
+    for name, nodes in question.pins.items():
+        pods = counted(sum(nodes.values()), "pod")
+        where = ", ".join(nodes) if len(nodes) <= _MOST_NAMED else counted(len(nodes), "node")
+        message = f"no manifest keeps the {pods} pinned to {where} there; kube-scheduler may choose other nodes"
+        findings.append(Finding(POD_PINS, Severity.WARNING, name, message, "Give the workload a node selector."))
+    findings += not_selected(question.pods)
+    return Planned(question.cluster, replace(plan, first_fit=None, regrets=(), findings=tuple(findings)))
 
 
 def not_selected(pods: Sequence[PodDrawing]) -> Iterator[Finding]:
@@ -108,15 +106,6 @@ def not_selected(pods: Sequence[PodDrawing]) -> Iterator[Finding]:
     for pod in (pod for pod in pods if pod.nodes):
         message = f"its file chooses nodes by {', '.join(pod.nodes or ())}, and an example does not"
         yield Finding(POD_PINS, Severity.WARNING, pod.pod, message, "Export it alone, with its own file as workload.")
-
-
-def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
-    """Yield what the manifests do not say of pods that a person pinned to nodes."""
-    for name, nodes in pins.items():
-        pods = counted(sum(nodes.values()), "pod")
-        where = ", ".join(nodes) if len(nodes) <= _MOST_NAMED else counted(len(nodes), "node")
-        message = f"no manifest keeps the {pods} pinned to {where} there; kube-scheduler may choose other nodes"
-        yield Finding(POD_PINS, Severity.WARNING, name, message, "Give the workload a node selector.")
 
 
 def export(
@@ -145,7 +134,7 @@ def export(
     Args:
         answer: What `make_plan` or `nodes_to_add` returned, or a Session with a current answer.
         folder: The folder, which is made if it does not exist. Untouched files of an earlier export are replaced.
-        pin: Add the pins with which kube-scheduler allocates the plan (`pin_plan`), or hold a gang to its domain.
+        pin: Add the pins with which kube-scheduler allocates the plan , or hold a gang to its domain.
         allow_worse: Write the manifests even without a plan that kube-scheduler allocates.
         overwrite: Replace files that were edited by hand, or that are not from an export.
         api_version: "v1", "v1beta2" or "v1beta1" of resource.k8s.io.
@@ -278,6 +267,24 @@ def _written(
         return Written(exported=(within_search_budget(claims, asked.cluster, release, budget=budget),))
     except UnsupportedFeature:
         return Written()
+
+
+def printed_answer(session: Answering, fleet: SessionFleet) -> str:
+    """Return the page that prints the answer of the present mode: the fleet's in Fleet, else the drawing's.
+
+    Raises InputError if there is no answer to the present question.
+    """
+    from dra_lab.pictures.report import printed_page
+
+    if session.mode == "fleet":
+        answer = fleet.answer if fleet.is_current else None
+        found = (answer.question.cluster, answer.plan) if answer is not None else None
+    else:
+        plan = session.answer if session.is_answered and not session.hides_answer else None
+        found = (session.cluster, plan) if plan is not None else None
+    if found is None:
+        raise InputError("there is no answer to print yet; draw a request, and wait for its answer")
+    return printed_page(*found)
 
 
 PICTURES = (".svg", ".html")

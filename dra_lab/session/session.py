@@ -52,7 +52,7 @@ from dra_lab.sources import load_cluster, own_profiles
 if TYPE_CHECKING:
     from dra_lab.session.comparing import Comparing
     from dra_lab.session.exporting import Exporting
-    from dra_lab.session.pending import Pending
+    from dra_lab.session.live import Pending
     from dra_lab.sources.driver_profiles import GivenProfiles
     from dra_lab.sources.live import Following
 
@@ -309,7 +309,7 @@ class Session(Answering):
     @cached_property
     def pending(self) -> Pending:
         """Return the pods of the cluster that are pending for devices."""
-        from dra_lab.session.pending import Pending
+        from dra_lab.session.live import Pending
 
         return Pending(self)
 

@@ -16,15 +16,8 @@ def gang_with_levels(gang: Workload, cluster: Cluster, source: str) -> tuple[Wor
     """Return a gang with the names of its levels, and the hierarchy that has them; None if it names no level.
 
     A level may name its hierarchy: `fabric:rack`. If several hierarchies group the nodes alike there, the first is
-    used.
-
-    Args:
-        gang: The gang as a person wrote it.
-        cluster: The cluster that has the levels.
-        source: What names the gang in an error, such as its file.
-
-    Raises:
-        InputError: No hierarchy of the cluster has the levels, or several have them with other domains.
+    used. `source` names the gang in an error. Raises InputError if no hierarchy has the levels, or several have
+    them with other domains.
     """
     trees = {tree.name: tree for tree in hierarchies(cluster)}
     for part in ("level", "prefer_level"):

@@ -184,20 +184,7 @@ def hierarchies(cluster: Cluster) -> tuple[Hierarchy, ...]:
 
 
 def hierarchy_findings(cluster: Cluster) -> tuple[Finding, ...]:
-    """Return what is missing, contradictory or surprising in the hierarchies of a cluster.
-
-    Args:
-        cluster: The cluster.
-
-    Returns:
-        The findings in the order of the hierarchies; `dra-lab help RULE` explains each rule.
-
-    Example:
-        >>> from dra_lab import load_cluster
-        >>> from dra_lab.topology.hierarchies import hierarchy_findings
-        >>> [finding.rule for finding in hierarchy_findings(load_cluster("sample:gb200-nvl72"))]
-        ['nodes-cordoned']
-    """
+    """Return what is missing, contradictory or surprising in the hierarchies of a cluster, in their order."""
     trees, findings = _found(cluster)
     return (*findings, *node_rules(cluster, trees))
 

@@ -8,16 +8,18 @@ from typing import Any, Literal
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import FIXED_GOALS, GoalValue
-from dra_lab.model.headroom import Headroom
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pinning.pod_start import with_start
+from dra_lab.session import Session
 from dra_lab.sketch.links import link_words
 from dra_lab.widgets.messages import Row
 from dra_lab.widgets.part_rows import without_text
+from dra_lab.widgets.session_view import latest_plan
 from dra_lab.words.answer_sentence import headline
-from dra_lab.words.document import Table, cell_words
+from dra_lab.words.document import cell_words
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import GLOSSARY, goal_number, goal_words, search_end
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
@@ -118,41 +120,32 @@ _STATES: dict[PlanStatus, State] = {
 }
 
 
-def answer_row(
-    plan: Plan | None,
-    cluster: Cluster,
-    *,
-    stale: bool,
-    progress: Any = None,
-    refusal: DraLabError | None = None,
-    headroom: Headroom | None = None,
-    counting: bool = False,
-    simulated: Simulated | None = None,
-    room: Plan | None = None,
-) -> AnswerRow:
+def answer_row(session: Session, simulated: Simulated | None) -> AnswerRow:
     """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
 
     Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.
     """
-    reported = progress_row(progress) if stale else None
-    trouble = without_text(str(refusal)) if refusal is not None and not stale else ""
+    plan, cluster, refusal = latest_plan(session), session.cluster, session.refusal
+    reported = progress_row(session.progress) if session.stale else None
+    trouble = without_text(str(refusal)) if refusal is not None and not session.stale else ""
     if trouble and plan is None:
         return AnswerRow(state="error", sentence=trouble)
     if plan is None:
         sentence = reported.text if reported else "Planning ..."
         return AnswerRow(state="solving", sentence=sentence, progress=reported)
+    plan = with_start(plan, session.findings)
     scheduler = " ".join(scheduler_sentences(plan, simulated)) if plan.fits else ""
-    tried = list(no_help_lines(plan.reasons)) if plan.reasons is not None else []
+    tried = [*no_help_lines(plan.reasons)] if plan.reasons is not None else []
     return AnswerRow(
         state=_STATES[plan.status],
         sentence=headline(plan, cluster, node_labels(cluster).__getitem__),
         asked=request_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
-        tiles=tiles(plan, headroom, counting=counting, simulated=simulated),
-        fixes=fixes(plan, room),
+        tiles=tiles(plan, session.copies, counting=session.sought == "copies", simulated=simulated),
+        fixes=fixes(plan, session.room),
         tried=tried[0] if tried else "",
-        stale=stale or bool(trouble),
+        stale=session.stale or bool(trouble),
         progress=reported,
         trouble=trouble,
     )
@@ -168,7 +161,26 @@ def node_labels(cluster: Cluster) -> Mapping[str, str]:
 
 def goal_rows(plan: Plan | None) -> tuple[GoalRow, ...]:
     """Return the goals in their order, each beside what kube-scheduler reaches."""
-    return tuple(_goal_row(plan, goal) for goal in plan.goals) if plan is not None and plan.fits else ()
+    if plan is None or not plan.fits:
+        return ()
+    return tuple(
+        GoalRow(
+            goal=goal.goal,
+            label=goal_title(goal),
+            best=goal.value,
+            number=goal_number(goal)[0],
+            caption=goal_number(goal)[1],
+            at_best=goal_words(goal, goal.bound) if goal.bound is not None and not goal.proven else "",
+            meaning=GLOSSARY[goal.goal],
+            bound=goal.bound,
+            proven=goal.proven,
+            manifest=_reached(plan.first_fit, goal.goal),
+            plain=_reached(plan.first_fit_plain, goal.goal),
+            better=_better(plan, goal),
+            movable=goal.goal not in FIXED_GOALS,
+        )
+        for goal in plan.goals
+    )
 
 
 def reason_rows(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[ReasonRow, ...]:
@@ -178,15 +190,15 @@ def reason_rows(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[
     if plan is None:
         return ()
     links = {link.name: link_words(link) for link in plan.sketch.links}
+    named = ((one, links.get(one.subject, one.subject)) for one in plan.shortfalls)
     return tuple(
         ReasonRow(
-            rule=shortfall.rule,
-            message=shortfall.message,
-            subject=links.get(shortfall.subject, shortfall.subject)
-            + (f" on {shortfall.node}" if shortfall.node else ""),
-            advice=shortfall.advice,
+            rule=one.rule,
+            message=one.message,
+            subject=f"{subject} on {one.node}" if one.node else subject,
+            advice=one.advice,
         )
-        for shortfall in plan.shortfalls
+        for one, subject in named
     )
 
 
@@ -211,25 +223,6 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
     return {
         name: BadgeRow(letter=letter[name], colour=colour[name].fill, text_colour=colour[name].text) for name in letter
     }
-
-
-def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
-    number, caption = goal_number(goal)
-    return GoalRow(
-        goal=goal.goal,
-        label=goal_title(goal),
-        best=goal.value,
-        number=number,
-        caption=caption,
-        at_best=goal_words(goal, goal.bound) if goal.bound is not None and not goal.proven else "",
-        meaning=GLOSSARY[goal.goal],
-        bound=goal.bound,
-        proven=goal.proven,
-        manifest=_reached(plan.first_fit, goal.goal),
-        plain=_reached(plan.first_fit_plain, goal.goal),
-        better=_better(plan, goal),
-        movable=goal.goal not in FIXED_GOALS,
-    )
 
 
 def _reached(fit: FirstFit | None, goal: str) -> str:
@@ -293,23 +286,18 @@ def why_row(plan: Plan | None) -> WhyRow:
     """Return what stands behind the reasons of a misfit; nothing for a plan that fits."""
     if plan is None or plan.reasons is None:
         return WhyRow()
-    reasons = plan.reasons
-    return WhyRow(
-        lines=tuple(blocking_lines(reasons)),
-        funnels=tuple(map(_funnel_row, funnel_tables(reasons))),
-        tried=tuple(no_help_lines(reasons)),
+    funnels = (
+        FunnelRow(
+            title=table.title,
+            columns=tuple(map(str, table.columns)),
+            legend=tuple((head, text) for head, _, text in (note.partition(": ") for note in table.notes)),
+            rows=tuple(tuple(map(cell_words, row)) for row in table.rows[:MOST_ROWS]),
+            more=max(0, len(table.rows) - MOST_ROWS),
+        )
+        for table in funnel_tables(plan.reasons)
     )
-
-
-def _funnel_row(table: Table) -> FunnelRow:
-    notes = (note.partition(": ") for note in table.notes)
-    return FunnelRow(
-        title=table.title,
-        columns=tuple(str(column) for column in table.columns),
-        legend=tuple((head, text) for head, _, text in notes),
-        rows=tuple(tuple(map(cell_words, row)) for row in table.rows[:MOST_ROWS]),
-        more=max(0, len(table.rows) - MOST_ROWS),
-    )
+    lines, tried = tuple(blocking_lines(plan.reasons)), tuple(no_help_lines(plan.reasons))
+    return WhyRow(lines=lines, funnels=tuple(funnels), tried=tried)
 
 
 def regret_row(plan: Plan | None) -> RegretRow:

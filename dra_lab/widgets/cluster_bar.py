@@ -9,14 +9,13 @@ import traitlets
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.layers import spans
-from dra_lab.model.pod_reason import PodReason
 from dra_lab.model.release import SHOWN_RELEASES
 from dra_lab.session import MODES, Session
 from dra_lab.session.exporting import Exporting
 from dra_lab.session.job import Job
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources.live import PREFIX, Context, Following, contexts
-from dra_lab.widgets.cluster_opening import ClusterOpening, OfferRow
+from dra_lab.widgets.cluster_opening import ClusterOpening
 from dra_lab.widgets.cluster_rows import (
     MOST_NODES,
     AskRow,
@@ -33,6 +32,7 @@ from dra_lab.widgets.cluster_rows import (
     read_words,
     source_rows,
 )
+from dra_lab.widgets.folder_listing import FolderListing
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import source_parts
@@ -67,7 +67,13 @@ class PendingPods(Pane):
         waiting = [one for one in (found.pods if found is not None else ()) if one.rule]
         self.assign(
             pending=[
-                PendingRow(pod=one.pod, reason=_reason(one), unknown=not one.blocked) for one in waiting[:MOST_PODS]
+                # the name of the pod stands beside its reason
+                PendingRow(
+                    pod=one.pod,
+                    reason=sentence_case(one.sentence.removeprefix(f"{one.pod} ").removeprefix("is pending: ")),
+                    unknown=not one.blocked,
+                )
+                for one in waiting[:MOST_PODS]
             ]
         )
 
@@ -76,12 +82,6 @@ class PendingPods(Pane):
         """Draw the claims of a pending pod: one undo step."""
         self.session.edit(self.session.pending.drawing(pod))
         self.session.show_mode("plan")
-
-
-def _reason(one: PodReason) -> str:
-    """Return why a pod is pending without its name, which stands beside it."""
-    rest = one.sentence.removeprefix(f"{one.pod} ")
-    return sentence_case(rest.removeprefix("is pending: "))
 
 
 class ClusterShown(Pane):
@@ -223,14 +223,14 @@ class ClusterBar(SessionView):
     _esm = STATIC / "cluster_bar.js"
     _css = STATIC / "cluster_bar.css"
 
-    panes = (Shown, ClusterOpening, ClusterShown, PendingPods, UpgradeCheck)
+    panes = (Shown, ClusterOpening, ClusterShown, PendingPods, UpgradeCheck, FolderListing)
     loading: Job[Any]
 
     @on
     def _dismiss_problem(self) -> None:
         """Hide what is wrong with the bar, and the offer."""
         super()._dismiss_problem()
-        self.refused, self.offer = "", wire(OfferRow())
+        self.refused, self.offer = "", wire(AskRow())
 
     def stored_parts(self) -> list[Part]:
         """Return what is in the cluster, in one line."""

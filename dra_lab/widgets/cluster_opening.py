@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import traitlets
@@ -17,21 +18,14 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import check, prepare
 from dra_lab.sources import PREFIX as SAMPLE
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.confined import confined_source, why_refused
-from dra_lab.sources.files import is_archive
+from dra_lab.sources.files import confined_source, is_archive, why_refused
 from dra_lab.sources.live import PREFIX, Progress, load_context
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.cluster_rows import AskRow
+from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
 
 if TYPE_CHECKING:
     from dra_lab.session.drawables import Drawable, Drawables
-
-
-class OfferRow(Row, frozen=True):
-    """The labels and details of what files hold to be opened as a drawing, with a sentence about them, "" for none."""
-
-    text: str = ""
-    options: tuple[tuple[str, str], ...] = ()
 
 
 class FileSize(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,11 +40,12 @@ class ClusterOpening(Pane):
 
     busy = traitlets.Unicode("").tag(sync=True)
     refused = traitlets.Unicode("").tag(sync=True)
-    offer = traitlets.Dict().tag(sync=True, value=OfferRow)
+    offer = traitlets.Dict().tag(sync=True, value=AskRow)
     uploaded = traitlets.Int(0).tag(sync=True)
 
     def _begin(self) -> None:
-        self._upload: Upload | None = None
+        self._upload: tuple[int, tuple[FileSize, ...]] | None = None  # the announced files, and their number
+        self._pieces = bytearray()
         self._offered: tuple[Drawable, ...] = ()
         self._opened: Drawable | None = None
         post = self.session.events.post
@@ -73,9 +68,11 @@ class ClusterOpening(Pane):
         try:
             if refusal is not None:
                 raise refusal.with_traceback(None)
-            if isinstance(found, Cluster):
-                self._take(found)
-            elif found is not None:
+            if isinstance(found, Cluster) and self._opened is None:
+                self.session.load(found)
+            elif isinstance(found, Cluster) and self._opened is not None:
+                self.session.open(self._opened.drawing, found, whole=self._opened.is_plan)
+            elif callable(found):
                 found()
         except Cancelled:
             pass
@@ -122,24 +119,28 @@ class ClusterOpening(Pane):
     def announce_files(self, number: int, files: tuple[FileSize, ...]) -> None:
         """Announce files; their bytes follow as pieces with the same number."""
         self._withdraw()
-        self._upload, self.view.uploaded = None, 0
-        try:
-            self._upload = Upload(number, files)
-        except SourceError as error:
-            self._refuse(str(error))
+        self._upload, self._pieces, self.view.uploaded = None, bytearray(), 0
+        size = sum(file.size for file in files)
+        if size <= MAX_UPLOAD_BYTES:
+            self._upload = number, files
+        else:
+            limit = f"{MAX_UPLOAD_BYTES // 2**20} MiB; save it beside the notebook and give its path"
+            self._refuse(f"files of {size / 2**20:,.0f} MiB exceed the limit of {limit}")
 
     @on(tag="piece")
     def receive_piece(self, number: int) -> None:
         """Take the next bytes of the announced files, the buffer of the message."""
-        upload = self._upload
-        if upload is None or upload.number != number:
+        if self._upload is None or self._upload[0] != number:
             return
         for piece in self.view.buffers:
-            upload.add(piece)
-        self.view.uploaded = upload.received
-        if upload.is_whole:
+            self._pieces += piece
+        self.view.uploaded, ends = len(self._pieces), [*accumulate(file.size for file in self._upload[1])]
+        if ends and len(self._pieces) > ends[-1]:
+            raise SourceError("the browser sent more than it announced; drop the files again")
+        if not ends or len(self._pieces) == ends[-1]:
+            starts = zip(self._upload[1], (0, *ends), ends, strict=False)
+            files = {file.name: bytes(self._pieces[start:end]) for file, start, end in starts}
             self._upload = None
-            files = upload.files()
             self._read(f"Reading {', '.join(files)} ...", lambda _stop, _progress: self._dropped(files))
 
     @on
@@ -202,7 +203,7 @@ class ClusterOpening(Pane):
         rows = tuple((one.label, one.detail) for one in found.found)
         what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
         words = f"{source} contains no cluster. It contains {what}."
-        self.assign(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
+        self.assign(offer=AskRow(text=" ".join((words, *found.notes)), options=rows))
 
     def _open(self, found: Drawable, notes: str = "") -> None:
         """Show a drawing; a plan file with its cluster, if that can be read. Raises SketchError, InputError."""
@@ -217,7 +218,7 @@ class ClusterOpening(Pane):
         """Remove the offer and the messages about the latest reading."""
         self._offered = ()
         self._refuse("")
-        self.assign(offer=OfferRow())
+        self.assign(offer=AskRow())
 
     def _dropped(self, files: Mapping[str, str | bytes]) -> Cluster | Show:
         """Return the cluster in dropped files, or what shows the page or the drawings that they contain."""
@@ -258,55 +259,9 @@ class ClusterOpening(Pane):
 
         self.loading.start(work)
 
-    def _take(self, cluster: Cluster) -> None:
-        if self._opened is None:
-            self.session.load(cluster)
-        else:
-            self.session.open(self._opened.drawing, cluster, whole=self._opened.is_plan)
-
 
 MAX_UPLOAD_BYTES = 256 * 2**20
 """Bytes of files that are taken from the browser at once; larger ones are read from where they lie, by their path."""
-
-
-class Upload:
-    """The files of one drop: announced with names and sizes, then filled piece by piece, in order."""
-
-    def __init__(self, number: int, files: Sequence[FileSize]) -> None:
-        """Take what is announced. Raises SourceError beyond MAX_UPLOAD_BYTES."""
-        self.number = number
-        self._sizes = [(file.name, file.size) for file in files]
-        total = sum(size for _, size in self._sizes)
-        if total > MAX_UPLOAD_BYTES:
-            limit = f"{MAX_UPLOAD_BYTES // 2**20} MiB"
-            advice = "save it beside the notebook and give its path"
-            raise SourceError(f"files of {total / 2**20:,.0f} MiB exceed the limit of {limit}; {advice}")
-        self._data = bytearray()
-        self._total = total
-
-    @property
-    def received(self) -> int:
-        """Return how many bytes are here."""
-        return len(self._data)
-
-    @property
-    def is_whole(self) -> bool:
-        """Say whether every byte is here."""
-        return len(self._data) >= self._total
-
-    def add(self, piece: bytes | bytearray | memoryview) -> None:
-        """Take the next piece; what is beyond the announced sizes is refused with SourceError."""
-        self._data += piece
-        if len(self._data) > self._total:
-            raise SourceError("the browser sent more than it announced; drop the files again")
-
-    def files(self) -> dict[str, bytes]:
-        """Return the files by name."""
-        found, at = {}, 0
-        for name, size in self._sizes:
-            found[name] = bytes(self._data[at : at + size])
-            at += size
-        return found
 
 
 def plain_texts(files: Mapping[str, str | bytes]) -> dict[str, str]:

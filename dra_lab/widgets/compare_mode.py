@@ -13,8 +13,8 @@ from dra_lab.model.placement import Placement
 from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.session import Session
+from dra_lab.session.answers import AMOUNTS
 from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW, Comparing
-from dra_lab.session.fleet_answer import AMOUNTS
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
 from dra_lab.widgets.messages import Row, calls, on

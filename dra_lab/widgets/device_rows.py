@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import kind_words
@@ -16,6 +16,9 @@ from dra_lab.widgets.messages import Row
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words
 from dra_lab.words.plan_document import place_words
 from dra_lab.words.verdict import short_of_pairs
+
+if TYPE_CHECKING:
+    from dra_lab.pictures.racks import Heat, Racks
 
 
 class HeatCell(Row, frozen=True):
@@ -145,9 +148,14 @@ def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     best = plan.node if plan is not None else ""
     if total > MOST_TILES:
         known = classes or (NodeClass(cluster.node_names, NodeFit.UNKNOWN, label="all nodes"),)
-        items = [_class_item(node_class, pinned) for node_class in known]
+        items = []
+        for one in known:
+            # The pinned node stands for its class, so that a click on the row draws what is pinned.
+            name = pinned if pinned in one.nodes else one.nodes[0]
+            label = one.label or (f"like {name}" if len(one.nodes) > 1 else name)
+            items.append(_item(one, name, pinned, label=label, nodes=len(one.nodes)))
         items.sort(key=lambda item: (-item.nodes, item.id))
-        return Fleet(kind="classes", items=tuple(items), total=total, best=best, heat=_heat(cluster, classes))
+        return Fleet(kind="classes", items=tuple(items), total=total, best=best, heat=_fitting(cluster, classes))
     class_of = {name: node_class for node_class in classes for name in node_class.nodes}
     labels = dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
     use = {name: node_use(cluster, name) for name in cluster.node_names}
@@ -160,16 +168,7 @@ def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
         word = _word(node_class, *use[name], is_mixed=is_mixed)
         if nearest is not None and name == first:
             word = f"{nearest.available:,} of {counted(nearest.needed, 'pair')}"
-        tiles.append(
-            FleetItem(
-                id=name,
-                label=labels[name],
-                fit=node_class.fit,
-                pinned=name == pinned,
-                detail=_detail(node_class),
-                word=word,
-            )
-        )
+        tiles.append(_item(node_class, name, pinned, label=labels[name], word=word))
     tiles.sort(key=lambda tile: (tile.id != first, _ORDER.index(tile.fit), natural_order(tile.id)))
     return Fleet(kind="tiles", items=tuple(tiles), total=total, best=best)
 
@@ -200,40 +199,42 @@ def _word(node_class: NodeClass, idle: bool, full: bool, *, is_mixed: bool) -> s
     return "idle" if idle and is_mixed and node_class.fit is NodeFit.BEST else ""
 
 
-def _heat(cluster: Cluster, classes: Sequence[NodeClass]) -> HeatMap:
+def heat_map(
+    found: Racks,
+    title: str,
+    values: Mapping[str, tuple[float, float]],
+    words: Callable[[Heat], str],
+    chosen: Callable[[Heat], str],
+) -> HeatMap:
+    """Return racks by the sums of two values of their nodes; one without words is left out."""
+    from dra_lab.pictures.racks import grade_words, heat
+
+    rows = heat(found, values)
+    cells = (HeatCell(rack=row.rack, grade=row.grade, words=words(row), id=chosen(row)) for row in rows if words(row))
+    grades = grade_words(max((row.value for row in rows), default=0))
+    return HeatMap(title=title, source=found.source, grades=grades, cells=tuple(cells))
+
+
+def _fitting(cluster: Cluster, classes: Sequence[NodeClass]) -> HeatMap:
     """Return the racks by the number of nodes that can take the drawing."""
-    from dra_lab.pictures.racks import grade_words, heat, racks
+    from dra_lab.pictures.racks import racks
 
     found = racks(cluster)
     if found is None or not classes:
         return HeatMap()
     fitting = {name for one in classes if one.fit in (NodeFit.BEST, NodeFit.WORSE) for name in one.nodes}
-    values = {name: (int(name in fitting), 1) for name in cluster.node_names}
-    rows = heat(found, values)
-    cells = tuple(
-        HeatCell(
-            rack=row.rack,
-            grade=row.grade,
-            words=f"{row.rack}: the drawing fits on {row.value:,} of {counted(row.nodes, 'node')}",
-            id=next((node for node in found.nodes[row.rack] if node in fitting), found.nodes[row.rack][0]),
-        )
-        for row in rows
+    return heat_map(
+        found,
+        f"Fitting nodes by {found.word}",
+        {name: (int(name in fitting), 1) for name in cluster.node_names},
+        lambda row: f"{row.rack}: the drawing fits on {row.value:,} of {counted(row.nodes, 'node')}",
+        lambda row: next((node for node in found.nodes[row.rack] if node in fitting), found.nodes[row.rack][0]),
     )
-    most = max((row.value for row in rows), default=0)
-    return HeatMap(title=f"Fitting nodes by {found.word}", source=found.source, grades=grade_words(most), cells=cells)
 
 
-def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
-    # The pinned node stands for its class, so that a click on the row draws what is pinned.
-    name = pinned if pinned in node_class.nodes else node_class.nodes[0]
-    return FleetItem(
-        id=name,
-        label=node_class.label or (f"like {name}" if len(node_class.nodes) > 1 else name),
-        nodes=len(node_class.nodes),
-        fit=node_class.fit,
-        pinned=name == pinned,
-        detail=_detail(node_class),
-    )
+def _item(node_class: NodeClass, node: str, pinned: str, **words: Any) -> FleetItem:
+    """Return a node that stands for its class."""
+    return FleetItem(id=node, fit=node_class.fit, pinned=node == pinned, detail=_detail(node_class), **words)
 
 
 def _detail(node_class: NodeClass) -> str:

@@ -12,8 +12,9 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import whole_number
+from dra_lab.model.question import Question
 from dra_lab.session import Session
-from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tree_of
+from dra_lab.session.adding import Adding, largest, level_of, tree_of
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows, hardware_types
 from dra_lab.widgets.gang_rows import LevelRow, level_rows
@@ -169,12 +170,12 @@ def _is_needed(session: Session) -> bool:
     return answer.figures["placed"].value < answer.figures["wanted"].value
 
 
-def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> AddingRow:
+def _with_answer(row: AddingRow, adding: Adding, question: Question) -> AddingRow:
     from dra_lab.words.capacity_document import added_sentence  # only those who ask wait for it
 
     if adding.stale:
         return replace(row, working=True)
-    row = replace(row, stale=adding.question is not None and not question.is_same(adding.question))
+    row = replace(row, stale=adding.question is not None and question != adding.question)
     if adding.refusal is not None:
         return replace(row, found="error", verdict=sentence(str(adding.refusal)))
     if (added := adding.answer) is None:
@@ -201,7 +202,7 @@ def _with_request(row: AddingRow, added: AddedNodes) -> AddingRow:
         files = provisioning_request(added)
     except InputError as error:
         return replace(row, limits=(sentence(error.message),))
-    text = "---\n".join(files.documents.values())
+    text = "---\n".join(files.texts.values())
     return replace(row, request=text, limits=files.not_expressed, findings=finding_rows(files.findings))
 
 

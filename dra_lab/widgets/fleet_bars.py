@@ -12,17 +12,17 @@ from msgspec.structs import replace
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_labels
 from dra_lab.pictures.charts.amounts import Amounts, amount_names
-from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
-from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.pictures.racks import NO_RACK, racks
+from dra_lab.session.answers import Answer
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.cluster_rows import hardware_types
-from dra_lab.widgets.device_rows import HeatCell, HeatMap
+from dra_lab.widgets.device_rows import HeatMap, heat_map
 from dra_lab.widgets.fleet_mode import letters_of
 from dra_lab.widgets.messages import Row
 from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.why_not import WhyNotRow
 from dra_lab.words.facts import KINDS, counted
-from dra_lab.words.why_not_document import TestBars
 
 BarRow = tuple[str, str, str, int, float, float, float, float, float, str]
 """id, name, state, nodes; in use, planned, free, stranded, not available; pods in words. A tuple, as there are many."""
@@ -38,7 +38,7 @@ _ROUND = 2
 class Bars:
     """The amounts of an answer by kind and node, with the words for its pods; `only` are the nodes to show."""
 
-    def __init__(self, cluster: Cluster, amounts: Iterable[Amounts], answer: FleetAnswer | None) -> None:
+    def __init__(self, cluster: Cluster, amounts: Iterable[Amounts], answer: Answer | None) -> None:
         """Sort the amounts by kind."""
         self.cluster = cluster
         self.only: frozenset[str] | None = None
@@ -91,22 +91,14 @@ class Bars:
         """Return the racks by their stranded devices; nothing if neither labels nor names say where nodes are."""
         if self.racks is None:
             return HeatMap()
-        known, word = self.by_kind.get(kind, {}), self.racks.word
         label = amount_names(self.cluster)[kind]
-        rows = heat(self.racks, {node: (values[_STRANDED], sum(values)) for node, values in known.items()})
-        cells = tuple(
-            HeatCell(
-                rack=row.rack,
-                grade=row.grade,
-                words=f"{row.rack}: {row.value:,} of {row.total:,} {label} stranded",
-                id=f"racks/{row.rack}/",
-            )
-            for row in rows
-            if row.total
+        return heat_map(
+            self.racks,
+            f"Stranded {label} by {self.racks.word}",
+            {node: (values[_STRANDED], sum(values)) for node, values in self.by_kind.get(kind, {}).items()},
+            lambda row: f"{row.rack}: {row.value:,} of {row.total:,} {label} stranded" if row.total else "",
+            lambda row: f"racks/{row.rack}/",
         )
-        grades = grade_words(max((row.value for row in rows), default=0))
-        title = f"Stranded {label} by {word}"
-        return HeatMap(title=title, source=self.racks.source, grades=grades, cells=cells)
 
     def _row(self, kind: str, key: str, name: str, state: str, nodes: Sequence[str]) -> BarRow:
         known, pods = self.by_kind[kind], Counter[str]()
@@ -185,14 +177,6 @@ class PodsRow(Row, frozen=True):
     letter: str = ""
 
 
-class WhyStrandedRow(Row, frozen=True):
-    """Why devices of one node are stranded: `title` is the question, `requests` the tests, `lines` what would help."""
-
-    title: str = ""
-    requests: tuple[TestBars, ...] = ()
-    lines: tuple[str, ...] = ()
-
-
 class CardRow(Row, frozen=True):
     """What is chosen: a node with its pods and its picture, or the nodes of a group.
 
@@ -209,7 +193,7 @@ class CardRow(Row, frozen=True):
     pods: tuple[PodsRow, ...] = ()
     rows: tuple[BarRow, ...] = ()
     svg: str = ""
-    why: WhyStrandedRow = WhyStrandedRow()
+    why: WhyNotRow = WhyNotRow()
 
 
 class FleetBars(Pane):
@@ -230,7 +214,7 @@ class FleetBars(Pane):
 
     def _begin(self) -> None:
         self._bars: Bars | None = None
-        self._bars_of: FleetAnswer | None = None
+        self._bars_of: Answer | None = None
         self.when(self._show_bars, "fleet", "mode")
         self.when(self._show_card, "fleet-why")
         self.watch(self._show_bars, "fleet_kind", "fleet_by", "fleet_filters")
@@ -312,18 +296,18 @@ class FleetBars(Pane):
         lines = ("Cordoned: kube-scheduler starts no new pod here.", *lines) if closed else lines
         return CardRow(id=node, title=node, node=is_node, cordoned=closed, lines=lines, pods=pods, svg=svg)
 
-    def _why(self, row: BarRow) -> WhyStrandedRow:
+    def _why(self, row: BarRow) -> WhyNotRow:
         """Return why devices of the node of a bar are stranded, with the title alone while that is worked out."""
         from dra_lab.words.why_not_document import stranded_bars, stranded_lines
 
         node, stranded, answer = row[0], row[7], self.session.fleet.answer
         if answer is None or not stranded or node not in answer.question.cluster.node_by_name:
-            return WhyStrandedRow()
+            return WhyNotRow()
         title, found = f"Why not more on {node}?", self.session.fleet.why_stranded(node)
         if found is None:
-            return WhyStrandedRow(title=title, lines=("Finding out …",))
+            return WhyNotRow(title=title, lines=("Finding out …",))
         requests = tuple(stranded_bars(found, answer.question.cluster, answer.question.release))
-        return WhyStrandedRow(title=title, requests=requests, lines=tuple(stranded_lines(found)))
+        return WhyNotRow(title=title, requests=requests, lines=tuple(stranded_lines(found)))
 
     def _node_picture(self, bars: Bars, node: str) -> str:
         """Return the picture of a node with all its pods, the letter of each workload on its devices."""

@@ -10,8 +10,8 @@ import traitlets
 from dra_lab.findings import sentence_case
 from dra_lab.model.plan import Plan
 from dra_lab.model.workload import Workload
+from dra_lab.session.answers import Answer, pods_of
 from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import (
     MOST_NAMED,
     DomainChange,
@@ -23,10 +23,11 @@ from dra_lab.session.gang_domains import (
 )
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.gang_rows import (
+    RailTable,
     first_gang,
+    rail_tables,
 )
 from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.rail_rows import RailTable, rail_tables
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.facts import counted
 from dra_lab.words.why_not_document import Bar, TestBars
@@ -101,7 +102,7 @@ class FleetDomains(Pane):
 
     def _begin(self) -> None:
         self._domains: GangDomains | None = None
-        self._domains_of: tuple[FleetAnswer, Workload] | None = None
+        self._domains_of: tuple[Answer, Workload] | None = None
         self._known_rails: tuple[Plan, tuple[object, ...], Sequence[RailTable]] | None = None
         self.when(self._show_domains, "fleet", "mode")
         self.watch(self._show_domains, "fleet_gang")
@@ -170,7 +171,7 @@ class FleetDomains(Pane):
     set_gang = calls(SessionFleet.set_gang, "fleet", tag="set-gang")
 
 
-def _table_title(answer: FleetAnswer, gang: Workload, word: str) -> str:
+def _table_title(answer: Answer, gang: Workload, word: str) -> str:
     pods = f"Pods of {gang.name} that {f'each {word} holds' if word else 'the nodes hold'}"
     drawn = answer.drawn(gang.name).gang
     if drawn is None or not drawn.same:

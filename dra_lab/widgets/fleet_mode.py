@@ -15,12 +15,13 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.session import Session
+from dra_lab.session.answers import Answer
 from dra_lab.session.comparing import Comparing
+from dra_lab.session.drawings import admitted
 from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.fleet_answer import FleetAnswer, GangAnswer
-from dra_lab.session.fleet_files import admitted
+from dra_lab.session.gang_answers import GangAnswer
 from dra_lab.sources import PREFIX
-from dra_lab.sources.confined import confined
+from dra_lab.sources.files import confined
 from dra_lab.topology.locality import localities
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario_row
@@ -116,7 +117,7 @@ def _scheduler(plan: Plan, gangs: GangAnswer) -> str:
     return scheduler_row(kueue).text if kueue is not None and kueue.replay.domains else ""
 
 
-def _working_words(answer: FleetAnswer, progress: Any) -> str:
+def _working_words(answer: Answer, progress: Any) -> str:
     if answer.gangs is not None and answer.gangs.nodes:
         wanted = len(answer.plan.gangs)
         if len(answer.gangs.total) < wanted:
@@ -130,7 +131,7 @@ def _working_words(answer: FleetAnswer, progress: Any) -> str:
     return f"Improving: {text}" if text else "Improving"
 
 
-def _state(answer: FleetAnswer) -> State:
+def _state(answer: Answer) -> State:
     plan = answer.plan
     if plan.status is PlanStatus.EMPTY:
         return "empty"
@@ -139,7 +140,7 @@ def _state(answer: FleetAnswer) -> State:
     return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
 
 
-def _tiles(answer: FleetAnswer) -> tuple[Tile, ...]:
+def _tiles(answer: Answer) -> tuple[Tile, ...]:
     placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
     tone: Tone = "ok" if placed == wanted else "warn"
     tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
@@ -158,7 +159,7 @@ def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain")
     return Tile(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[term],))
 
 
-def _gang_tiles(answer: FleetAnswer, gangs: GangAnswer) -> list[Tile]:
+def _gang_tiles(answer: Answer, gangs: GangAnswer) -> list[Tile]:
     several, tiles = len(gangs.more) > 1, []
     for name, more in [*gangs.more.items()][:2]:
         drawn = answer.drawn(name).gang
@@ -255,6 +256,7 @@ class FleetMode(Pane):
     # ------------------------------------------------------------ what the person did
 
     remove_workload = calls(SessionFleet.remove, "fleet", tag="remove-workload")
+    rename_workload = calls(SessionFleet.rename, "fleet", tag="rename-workload")
     set_replicas = calls(SessionFleet.set_replicas, "fleet", tag="set-replicas")
     pin_pods = calls(SessionFleet.pin, "fleet", tag="pin-pods")
     move_pod = calls(SessionFleet.move, "fleet", tag="move-pod")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -13,22 +14,25 @@ from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangChoice, GangVerdict, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
+from dra_lab.model.placement import SameValues
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing, pod_drawing
-from dra_lab.model.workload import HOST, RAIL, workload_of
+from dra_lab.model.workload import HOST, RAIL, Workload, workload_of
 from dra_lab.session import Session
-from dra_lab.session.fleet_answer import FleetAnswer, hierarchy_of
-from dra_lab.session.same_values import SameOption, same_options
+from dra_lab.session.answers import Answer
+from dra_lab.session.gang_answers import hierarchy_of
+from dra_lab.session.gang_domains import NodePods, SameOption, Value, same_options, value_nodes
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
 from dra_lab.widgets.messages import Row
 from dra_lab.words.document import printable
-from dra_lab.words.facts import sentence
+from dra_lab.words.facts import counted, sentence
 from dra_lab.words.workload_words import (
     KUEUE_NOTE,
     QUESTIONS,
     frame_words,
     gang_words,
+    is_rail,
     level_word,
     same_words,
     scheduler_words,
@@ -72,15 +76,6 @@ class StopRow(Row, frozen=True):
     text: str = ""
 
 
-class SameRow(Row, frozen=True):
-    """An attribute that a gang can have the same values of; `reason` says why not, `requests` are those it binds."""
-
-    name: str
-    label: str
-    reason: str = ""
-    requests: tuple[str, ...] = ()
-
-
 class GangRow(Row, frozen=True):
     """The gang of a workload: its size, the least that start (0: all), its levels and the queue of Kueue.
 
@@ -98,7 +93,7 @@ class GangRow(Row, frozen=True):
     prefer: str = ""
     queue: str = ""
     same: tuple[str, ...] = ()
-    sames: tuple[SameRow, ...] = ()
+    sames: tuple[SameOption, ...] = ()
     link: str = ""
     values: str = ""
     words: str = ""
@@ -154,7 +149,7 @@ def _several(cluster: Cluster, row: LevelRow) -> bool:
     return len(tree.at(row.level)) > 1
 
 
-def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: FleetAnswer | None) -> GangRow:
+def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: Answer | None) -> GangRow:
     """Return the gang of a workload with what is known of its level and of schedulers."""
     cluster = session.cluster
     levels = level_rows(cluster, gang.hierarchy)
@@ -177,7 +172,7 @@ def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: Fleet
         prefer=named(gang.prefer_level),
         queue=gang.queue,
         same=gang.same,
-        sames=_same_rows(session, pod, gang),
+        sames=_sames(session, pod, gang),
         link=f"same {same_words(gang.same)} in all pods" if gang.same else "",
         values=same_values_words(answer, pod.pod),
         words=gang_words(gang, pod.replicas),
@@ -195,24 +190,20 @@ def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: Fleet
     )
 
 
-def _same_rows(session: Session, pod: PodDrawing, gang: GangDrawing) -> tuple[SameRow, ...]:
+def _sames(session: Session, pod: PodDrawing, gang: GangDrawing) -> tuple[SameOption, ...]:
     """Return the attributes that can be chosen, and those that are."""
     found = same_options(session.cluster, pod_drawing(pod.pod, pod.claims), session.release)
-    known = {one.name for one in found}
-    unknown = (SameOption(name, (), "no device that is requested has it") for name in gang.same if name not in known)
-    return tuple(
-        SameRow(
-            name=one.name,
-            label=f"{RAIL}, inferred from the NICs" if one.inferred else printable(one.name),
-            reason=one.reason,
-            requests=one.requests,
-        )
-        for one in (*found, *unknown)
-        if one.name != RAIL or one.inferred or RAIL in gang.same  # a published attribute is named itself
+    unknown = {*gang.same} - {one.name for one in found}
+    missing = (
+        SameOption(name, (), "no device that is requested has it", label=printable(name))
+        for name in gang.same
+        if name in unknown
     )
+    # a published attribute is named itself
+    return tuple(one for one in (*found, *missing) if one.name != RAIL or one.inferred or RAIL in gang.same)
 
 
-def same_values_words(answer: FleetAnswer | None, name: str) -> str:
+def same_values_words(answer: Answer | None, name: str) -> str:
     """Return which values the plan chose for a workload: `rails 2 and 6`, "" before that."""
     own = [one for one in answer.plan.same if answer.drawn(one.workload).pod == name] if answer is not None else []
     return "; ".join(dict.fromkeys(map(values_words, own)))
@@ -255,3 +246,51 @@ def stop_rows(verdicts: GangVerdicts | str) -> tuple[StopRow, ...]:
         StopRow(question=QUESTIONS[row.question], says=row.says.value, stops=row.says in STOPS, text=row.sentence)
         for row in verdicts.rows
     )
+
+
+class RailRow(Row, frozen=True):
+    """One value, such as a rail: whether it is chosen, and its devices on each node, in `boxes` if they are few."""
+
+    value: str
+    chosen: bool = False
+    words: str = ""
+    boxes: tuple[NodePods, ...] = ()
+
+
+class RailTable(Row, frozen=True):
+    """The values of an attribute of which all pods of a gang use the same; `note` says what is left out."""
+
+    title: str
+    rows: tuple[RailRow, ...] = ()
+    note: str = ""
+
+
+MOST_RAILS = 16
+"""Values that are shown."""
+
+MOST_NODES = 40
+"""Nodes up to which one row shows each of them."""
+
+
+def rail_tables(answer: Answer, gang: Workload, nodes: Sequence[str]) -> list[RailTable]:
+    """Return the values that all pods of a gang use, beside the others that some nodes have."""
+    tables = []
+    for same in {one.attribute: one for one in answer.plan.same if one.workload == gang.name}.values():
+        noun = "Rails" if same.inferred or is_rail(same.attribute) else "Values"
+        every = value_nodes(answer, gang, same, nodes)
+        shown = sorted(every, key=lambda value: value not in same.values)[:MOST_RAILS]
+        tables.append(
+            RailTable(
+                title=f"{noun} of {gang.name}: {printable(same.attribute)}{' (inferred)' if same.inferred else ''}",
+                rows=tuple(_rail_row(value, boxes, same) for value, boxes in every.items() if value in shown),
+                note=f"{len(every) - MOST_RAILS:,} more are not shown." if len(every) > MOST_RAILS else "",
+            )
+        )
+    return tables
+
+
+def _rail_row(value: Value, boxes: tuple[NodePods, ...], same: SameValues) -> RailRow:
+    free = sum(not one.closed and bool(one.placed + one.free + one.by_plan) for one in boxes)
+    words = f"free on {free:,} of {counted(len(boxes), 'node')}"
+    few = boxes if len(boxes) <= MOST_NODES else ()
+    return RailRow(value=printable(str(value)), chosen=value in same.values, words=words, boxes=few)

@@ -17,7 +17,7 @@ from dra_lab.model.running_pods import SYSTEM, movable_units, running_pods
 from dra_lab.pictures.moves import WIDTH, moves_svg
 from dra_lab.pictures.node_shares import moved_kinds, steps_of
 from dra_lab.session import Session
-from dra_lab.session.fleet_answer import pods_of
+from dra_lab.session.answers import pods_of
 from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane, latest_plan
 from dra_lab.words.document import printable
@@ -79,7 +79,7 @@ class MovesPane(Pane):
         # while a question is answered the last moves stay, with the controls that a person is at
         if session.stale:
             return
-        plans = (session.room, _placed(session), session.seeking_room, _is_drawing(session))
+        plans = (session.room, _placed(session), session.sought, _is_drawing(session))
         about = (*plans, session.cluster, session.drawing.movable, view.moves_kind, view.moves_width)
         # by identity: thousands of pods take tenths of a second, and several events come with each answer
         if len(self._shown) != len(about) or not all(map(is_, about, self._shown)):
@@ -107,7 +107,7 @@ def read_labels(text: str) -> dict[str, str]:
 
 def moves_row(session: Session, kind: str = "", width: int = 0) -> MovesRow:
     """Return the moves that make room for the drawing, else those of the what-if changes."""
-    room, seeking = (session.room, session.seeking_room) if _is_drawing(session) else (None, False)
+    room, seeking = (session.room, session.sought == "room") if _is_drawing(session) else (None, False)
     plan = room or _placed(session)
     asked = seeking or room is not None
     if plan is None or not (plan.moves or asked):

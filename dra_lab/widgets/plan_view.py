@@ -15,7 +15,6 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.reasons import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.pod_start import with_start
 from dra_lab.session import Session
 from dra_lab.session.preparing import moved_layers
 from dra_lab.widgets.answer_rows import (
@@ -39,11 +38,12 @@ from dra_lab.widgets.claim_canvas import drawn_gang_words
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
 from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, DeviceTable, chosen_devices, device_table
-from dra_lab.widgets.export_sheet import ExportSheet, Outgoing, simulated_of
+from dra_lab.widgets.export_sheet import ExportSheet, Outgoing, Printing, simulated_of
 from dra_lab.widgets.fleet_adding import FleetAdding
 from dra_lab.widgets.fleet_bars import FleetBars
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
+from dra_lab.widgets.folder_listing import FolderListing
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.moves import MovesPane
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, attempt, latest_plan
@@ -99,7 +99,7 @@ class ClaimEditor(Pane):
         # The picture is what a person waits for: the manifest is written while it is drawn.
         attempt(self.view, self._show.__qualname__, self._show)
         self.when(self.soon(self._show), "sketch", "cluster", "plan")
-        self.when(self._show_late, "status")
+        self.when(lambda: self._show() if self._unwritten else None, "status")
 
     def _show(self) -> None:
         from dra_lab.session.claim_text import claim_document, fixed_claim
@@ -130,10 +130,6 @@ class ClaimEditor(Pane):
         self.assign(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
         self.assign(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
         self._written_for = about
-
-    def _show_late(self) -> None:
-        if self._unwritten:
-            self._show()
 
     # ------------------------------------------------------------ what the person did
 
@@ -208,18 +204,7 @@ class Answer(Pane):
             shown = {"stale": True, "progress": progress, "previous": "cluster" if loaded else "drawing", "after": ""}
             self.assign(answer={**self.view.answer, **shown})
             return
-        latest = latest_plan(session)
-        row = answer_row(
-            with_start(latest, session.findings) if latest is not None else None,
-            session.cluster,
-            stale=session.stale,
-            progress=session.progress,
-            refusal=session.refusal,
-            headroom=session.copies,
-            counting=session.counting,
-            simulated=simulated_of(session),
-            room=session.room,
-        )
+        row = answer_row(session, simulated_of(session))
         if (gang := drawn_gang_words(session)) and row.asked:
             row = msgspec.structs.replace(row, asked=f"{row.asked} {gang}")
         self.assign(answer=msgspec.structs.replace(row, after=SEARCHING) if session.searching else row)
@@ -295,6 +280,8 @@ class PlanView(SessionView):
         FleetAdding,
         FleetMode,
         FleetBars,
+        FolderListing,
+        Printing,
     )
 
 

@@ -125,9 +125,7 @@ def goal_proof(goal: GoalValue) -> str:
 def proof_words(plan: Plan, most: int | None = None) -> str:
     """Return how sure a plan is: `proven optimal`, `proven: it does not fit`, or what is open with its bound.
 
-    Args:
-        plan: The plan.
-        most: How many open goals are named; None names all.
+    At most `most` open goals are named; None names all.
     """
     if plan.status is PlanStatus.NOT_CHECKED:
         return "not checked"
@@ -166,10 +164,7 @@ def compared_words(plan: Plan) -> str:
 def taken_words(plan: Plan, found: FirstFit, most: int | None = None) -> str:
     """Return what kube-scheduler takes beside the plan: `as good`, `1 of 2 GPUs paired`, or why it takes nothing.
 
-    Args:
-        plan: The plan.
-        found: One of its first fits.
-        most: How many of the goals that differ are named, the most important first; None names all.
+    At most `most` goals that differ are named, the most important first; None names all.
     """
     if found.status is FirstFitStatus.STOPPED and found.steps:
         return f"not known, stopped after {found.steps:,} steps"

@@ -38,32 +38,11 @@ if TYPE_CHECKING:
 
 
 DEVICE_COLUMNS = (
-    "node",
-    "device",
-    "kind",
-    "model",
-    "state",
-    "used_by",
-    "numa_node",
-    "numa_source",
-    "pcie_root",
-    "switch",
-    "socket",
-    "address",
-    "taints",
-    "capacity",
+    *("node", "device", "kind", "model", "state", "used_by", "numa_node", "numa_source", "pcie_root", "switch"),
+    *("socket", "address", "taints", "capacity"),
 )
 IN_USE_COLUMNS = (
-    "device",
-    "node",
-    "shared",
-    "claims",
-    "admin",
-    "reserved_for",
-    "left",
-    "taints",
-    "health",
-    "published",
+    *("device", "node", "shared", "claims", "admin", "reserved_for", "left", "taints", "health", "published"),
 )
 COUNTER_COLUMNS = ("driver", "pool", "counter_set", "counter", "total", "used", "left")
 AUDIT_COLUMNS = ("claim", "request", "device", "rule", "why", "advice")
@@ -174,7 +153,7 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
     - `Plan`: devices, workloads, nodes, goals, pods, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
     - `how_many_more`, one or several: nodes.
     - `stranded`, `nodes_to_add`: nodes.
-    - `gang_verdicts`: questions.
+    - `explain` of a workload: questions.
     - `plan_scenarios`: scenarios.
     - `check` with `upgrade`: changes.
     - a trace: steps.

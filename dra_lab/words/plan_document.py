@@ -142,14 +142,8 @@ def plan_parts(
     """Yield the answer: sentence, picture, devices or pods, goals with proof, nodes, reasons, what fits after it.
 
     More than MANY nodes share rows: those with identical pods are one row, with the names of the first two and the
-    number of the others. JSON has every one.
-
-    Args:
-        plan: The plan.
-        cluster: Its cluster, for the models and places of the devices.
-        picture: HTML that is shown below the sentence.
-        names: How many of the nodes that serve the claim alike are named; None names all.
-        after: What is known after the plan.
+    number of the others. JSON has every one. `names` is how many of the nodes that serve the claim alike are named;
+    None names all.
     """
     yield from _first_parts(plan, cluster, after)
     if plan.is_one_pod:

@@ -63,11 +63,6 @@ class RuleEntry:
     `name` is the rule of a finding or error. `group` is the stem of its file, and `error` the class that raises it, ""
     for a finding. `means`, `cause`, `remedy` and `source` are sentences with code between backticks. `example` is
     literal text of one or more lines: input that causes the finding, or a command.
-
-    Example:
-        >>> from dra_lab.words.rule_catalogue import rule_entry
-        >>> rule_entry("admin-access").remedy
-        'Label the namespace, turn the gate on, or remove adminAccess.'
     """
 
     name: str
@@ -110,24 +105,13 @@ def _read(path: Path) -> _Group:
 
 
 def rule_groups() -> Mapping[str, str]:
-    """Return the title of each group by the stem of its file, in the order of the documentation.
-
-    Example:
-        >>> rule_groups()["errors"]
-        'Errors that end a command'
-    """
+    """Return the title of each group by the stem of its file, in the order of the documentation."""
     return {name: group.title for name, group in _groups().items()}
 
 
 @cache
 def rule_catalogue() -> Mapping[str, RuleEntry]:
-    """Return every entry by the name of its rule: by group, then by name.
-
-    Example:
-        >>> entry = rule_catalogue()["source-error"]
-        >>> entry.error, entry.page
-        ('SourceError', 'reference/rules/errors.html#source-error')
-    """
+    """Return every entry by the name of its rule: by group, then by name."""
     return MappingProxyType(
         {
             name: RuleEntry(name, group, *(text.strip() for text in astuple(texts)))
@@ -138,17 +122,7 @@ def rule_catalogue() -> Mapping[str, RuleEntry]:
 
 
 def rule_entry(name: str) -> RuleEntry:
-    """Return the entry of a rule.
-
-    Args:
-        name: A rule, such as "admin-access", or the class of an error, such as "SourceError".
-
-    Returns:
-        The entry.
-
-    Raises:
-        InputError: There is no such rule; the message has the most similar one.
-    """
+    """Return the entry of a rule, or of the class of an error such as `SourceError`. Raises InputError."""
     known = rule_catalogue()
     errors = {entry.error: entry.name for entry in known.values() if entry.error}
     if found := known.get(errors.get(name, name)):

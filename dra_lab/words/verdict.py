@@ -207,11 +207,8 @@ def tiles(
 ) -> tuple[Tile, ...]:
     """Return the figures of a verdict: the first goal that says most, copies that fit, kube-scheduler's two choices.
 
-    Args:
-        plan: The plan.
-        headroom: How many copies fit, None if that is not known.
-        counting: Whether the copies are being counted.
-        simulated: What kube-scheduler does on every node that it may choose, None if that is not known.
+    `headroom` is how many copies fit, None if that is not known, perhaps because they are being counted.
+    `simulated` is what kube-scheduler does on every node that it may choose.
     """
     if not plan.fits:
         return tuple(_most(plan))

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from checked_plans import checked_fleet, checked_plan
 
-from dra_lab import KubernetesRelease, Session, Workload, load_cluster
-from dra_lab.checks.cluster_checks import check_cluster
+from dra_lab import KubernetesRelease, Session, Workload, check, load_cluster
 from dra_lab.cli import main
 from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster
@@ -52,7 +51,7 @@ REFUSED = ["{int: 12345678901234567890123}", "{string: a, bool: true}", "{}", "{
 def findings_of(tmp_path, *texts):
     """What is found to be refused in a cluster of texts, beside a claim that is right."""
     (tmp_path / "cluster.yaml").write_text(CLASS + "".join(texts))
-    found = check_cluster(load_cluster(tmp_path / "cluster.yaml"))
+    found = check(load_cluster(tmp_path / "cluster.yaml"))
     return [finding for finding in found if finding.rule in ("api-undecodable", "api-refused")]
 
 
@@ -124,7 +123,7 @@ def test_what_an_api_server_admitted_is_not_looked_at(tmp_path):
     """A cluster that was read live has passed admission there, by its own release and gates."""
     (tmp_path / "cluster.yaml").write_text(CLASS + SLICE % ("s", "n1", "{int: 1}", REFUSED[0]))
     live = replace(load_cluster(tmp_path / "cluster.yaml"), resource_versions={"resourceslices": "7"})
-    assert [finding for finding in check_cluster(live) if finding.rule.startswith("api-")] == []
+    assert [finding for finding in check(live) if finding.rule.startswith("api-")] == []
 
 
 def test_the_terminal_and_the_notebook_tell_it_once(tmp_path, capsys):

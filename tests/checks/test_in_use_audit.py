@@ -7,7 +7,7 @@ from small_holders import a_claim, held_by, result
 from small_nodes import ROOT, a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab.checks.cluster_checks import check_cluster
+from dra_lab import check
 from dra_lab.checks.in_use_audit import MAX_FINDINGS, audit_claims
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -207,6 +207,6 @@ def test_many_claims_of_a_rule_are_counted_in_the_findings():
     """The table has all of them, the findings the first ones and a count."""
     claims = tuple(a_claim(result("gpu-7"), name=f"c{n}", pods=("p",)) for n in range(MAX_FINDINGS + 5))
     found = held_by(*claims)
-    vanished = [finding for finding in check_cluster(found) if finding.rule == "device-vanished"]
+    vanished = [finding for finding in check(found) if finding.rule == "device-vanished"]
     assert (len(vanished), len(audit_claims(found))) == (MAX_FINDINGS + 1, MAX_FINDINGS + 5)
     assert vanished[-1].message.startswith("5 more claims")

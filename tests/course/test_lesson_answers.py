@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dra_lab import check_cluster, load_cluster
+from dra_lab import check, load_cluster
 from dra_lab.course.lesson_run import open_lesson
 from dra_lab.manifests.plan_files import drawing_of
 from dra_lab.model.sketch import DRAWING_VERSION, Drawing
@@ -318,5 +318,5 @@ def test_a_preference_is_written_as_alternatives():
 
 def test_the_final_exercise_says_what_the_planner_finds():
     cluster = load_cluster("sample:trouble")
-    found = " ".join(f"{one.subject} {one.message}" for one in check_cluster(cluster))
+    found = " ".join(f"{one.subject} {one.message}" for one in check(cluster))
     assert [node for node in cluster.node_names if node not in found] == ["n1-healthy", "n5-missing-attributes"]

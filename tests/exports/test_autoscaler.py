@@ -11,7 +11,7 @@ from crd_schemas import problems
 from msgspec.structs import replace
 
 import dra_lab
-from dra_lab import ClaimSketch, Link, NewDomains, NodeType, PodGroup, Workload, load_cluster, nodes_to_add, read_sketch
+from dra_lab import ClaimSketch, Link, NodeType, PodGroup, Workload, load_cluster, nodes_to_add, read_sketch
 from dra_lab.cli import main
 from dra_lab.errors import ExportError, InputError
 from dra_lab.exports.gangs.provisioning_request import provisioning_request
@@ -20,7 +20,7 @@ from dra_lab.model.nodes import NodeSpec
 
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
 SIZE = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
-ROOMS = {"places": 0, "new_domains": NewDomains(nodes=8)}
+ROOMS = {"places": 0, "new_domains": 8}
 
 
 def gpus(count: int, **more) -> ClaimSketch:
@@ -142,7 +142,7 @@ def test_cpu_and_memory_that_nobody_knows_are_asked_for(written):
 def test_each_domain_is_a_node_group(written):
     """Nodes of one group have the same labels. Names of domains that do not exist yet are marked."""
     claim = read_sketch("sample:h100-pod/eight-pairs")
-    like = NodeType.like("h100-09", new_domains=NewDomains(nodes=8))
+    like = NodeType.like("h100-09", new_domains=8)
     added = asked(claim, like, replicas=5, count=4, level="leaf switch")
     files = written(added)
     groups = {name: text for name, text in files.items() if name.startswith("machinedeployment")}
@@ -233,13 +233,13 @@ def added():
     ]
     large = Workload("train", groups, level="leaf switch", replicas=2, priority=5)
     small = Workload("small", [pods("worker", 2, 1)], level="leaf switch")
-    like = NodeType.like("h100-09", places=0, new_domains=NewDomains(nodes=18))
+    like = NodeType.like("h100-09", places=0, new_domains=18)
     return nodes_to_add(cluster, [large, small], types=[like])
 
 
 def documents(files, kind=""):
     """Return the objects of an export, or those of one kind."""
-    every = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
+    every = [one for text in files.texts.values() for one in yaml.safe_load_all(text)]
     return [one for one in every if kind in ("", one["kind"])]
 
 
@@ -271,7 +271,7 @@ def test_every_template_that_is_named_is_written(added):
 def test_every_file_names_its_versions(added):
     """In its first line, and each object in apiVersion."""
     files = provisioning_request(added)
-    assert "autoscaling.x-k8s.io/v1" in files.documents["provisioningrequest-train.yaml"].splitlines()[0]
+    assert "autoscaling.x-k8s.io/v1" in files.texts["provisioningrequest-train.yaml"].splitlines()[0]
 
 
 def test_what_is_not_proven_is_reported(added):

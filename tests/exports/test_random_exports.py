@@ -104,15 +104,3 @@ def test_pins_are_compared_with_what_would_be_written_without_them():
 def test_exports_of_many_pairs_on_irregular_nodes_keep_what_they_announce(few):
     """Pods of up to eight pairs, of which kube-scheduler's search may be long."""
     assert sum(holds(seed, irregular_export) for seed in range(few, few + 5)) >= 4
-
-
-def test_the_judge_sees_what_is_not_as_planned():
-    """The judge finds an order that serves fewer if an export is not announced as planned, and none with pins."""
-    cluster, plan = planned(14)
-    judge = Judge(cluster, R136)
-    found = []
-    for pin in (False, True):
-        _, as_planned, runs = exported(cluster, plan, judge, 14, pin=pin)
-        worst, wanted = min(kept(judge, plan, run) for run in runs)
-        found.append((as_planned, worst == wanted))
-    assert found == [(False, False), (True, True)]

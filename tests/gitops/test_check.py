@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
-from dra_lab import ClaimSketch, Finding, Plan, Workload, load_cluster, read_manifests
+from dra_lab import ClaimSketch, Finding, Plan, Workload, load_cluster
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.report import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings

@@ -11,13 +11,13 @@ import yaml
 from checked_plans import checked_plan
 from small_manifests import device_class, request, template
 
-from dra_lab import ClaimSketch, KubernetesRelease, load_cluster, read_manifests, samples
+from dra_lab import ClaimSketch, KubernetesRelease, load_cluster, samples
 from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
 from dra_lab.drivers import all_profiles
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import with_own_classes
+from dra_lab.gitops.folder import read_manifests, with_own_classes
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta

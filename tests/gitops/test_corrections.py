@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab import KubernetesRelease, load_cluster, read_manifests
+from dra_lab import KubernetesRelease, load_cluster
 from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.corrections import corrected
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.sketch.likely_names import likely_attribute, likely_class
 

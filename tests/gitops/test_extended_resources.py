@@ -7,12 +7,13 @@ from gitops.manifests_written import TEMPLATE, write
 from small_manifests import pod as pod_text
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import KubernetesRelease, load_cluster, migrate, read_manifests
+from dra_lab import KubernetesRelease, load_cluster, migrate
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.claims_of_file import read_pod
 from dra_lab.gitops.extended_resources import extended_claim, served_by_plugin
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
@@ -143,7 +144,7 @@ def test_an_amount_of_zero_asks_for_nothing(tmp_path, amount):
 def test_a_resource_that_names_its_class_needs_no_migration(tmp_path):
     """DRA serves it already, so `migrate` leaves the pod alone without a warning."""
     path = write(tmp_path, pod=POD.replace("RESOURCE", NAMED.replace("CLASS", "gpu.example.com")))
-    done = migrate(read_manifests([path]), cluster=NODES)
+    done = migrate([path], cluster=NODES)
     assert (done.texts, done.findings) == ({}, ())
 
 

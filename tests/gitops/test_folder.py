@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
-from dra_lab import load_cluster, read_manifests
+from dra_lab import load_cluster
 from dra_lab.cli import main
 from dra_lab.errors import SourceError
 from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.manifests.yaml_text import load_yaml
 
 

@@ -9,10 +9,10 @@ import pytest
 from gangs_to_export import BLOCK, RACK, gang, group, random_gang, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Cluster, KubernetesRelease, Workload, read_gangs
+from dra_lab import Cluster, KubernetesRelease, Workload, read_workloads
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.findings import Severity
-from dra_lab.gitops.gangs_of_file import ReadGang
+from dra_lab.gitops.workloads_of_file import ReadWorkload
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.topology.presets import HOSTNAME
 
@@ -55,22 +55,22 @@ def shape(one: Workload) -> tuple[object, ...]:
     return "" if alone else level(one.level), "" if alone else level(one.prefer_level), sorted(groups)
 
 
-def read_back(one: Workload, scheduler: str, on: Cluster, folder: Path) -> tuple[ReadGang, ...] | None:
+def read_back(one: Workload, scheduler: str, on: Cluster, folder: Path) -> tuple[ReadWorkload, ...] | None:
     """Return what is read of the files of a gang, None if the scheduler cannot express all of it."""
     files = gang_files(one, scheduler, tree(), cluster=on, queue="q")
     wrong = any(finding.severity is Severity.ERROR for finding in files.findings)
     if files.not_expressed or wrong or one.shared_claims:
         return None
-    for name, text in files.documents.items():
+    for name, text in files.texts.items():
         (folder / name).write_text(text)
-    return read_gangs(folder, on, R136)
+    return read_workloads(folder, on, R136)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_a_gang_of_kai_is_read_as_it_was_written(seed, on, tmp_path):
     one = random_gang(random.Random(seed))
     found = read_back(one, "kai", on, tmp_path)
-    assert found is None or [shape(read.gang) for read in found] == [shape(one)] * one.replicas
+    assert found is None or [shape(read.workload) for read in found] == [shape(one)] * one.replicas
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -78,23 +78,23 @@ def test_a_gang_of_kai_is_read_as_it_was_written(seed, on, tmp_path):
 def test_one_group_is_read_as_it_was_written(scheduler, required, on, tmp_path):
     one = gang(group(pods=8), level=required, replicas=2)
     found = read_back(one, scheduler, on, tmp_path)
-    assert [shape(read.gang) for read in found] == [shape(one)] * 2
+    assert [shape(read.workload) for read in found] == [shape(one)] * 2
 
 
 def test_a_subgroup_that_starts_without_pods_has_the_minimum_none(on, tmp_path):
     one = gang(group("a", 2), group("b", 4, least=0), level="rack")
     found = read_back(one, "kai", on, tmp_path)
-    assert [each.least for each in found[0].gang.pods] == [2, 0]
+    assert [each.least for each in found[0].workload.pods] == [2, 0]
 
 
 def test_nested_subgroups_that_differ_keep_their_own_levels(on, tmp_path):
     """Their common level is planned for each part alone, which a person must know."""
     one = gang(group(pods=8, slices=((4, "rack"),), level="block"), level="")
-    files = gang_files(one, "kai", tree(), cluster=on, queue="q").documents
+    files = gang_files(one, "kai", tree(), cluster=on, queue="q").texts
     for name, text in files.items():
         (tmp_path / name).write_text(text.replace("parallelism: 4", "parallelism: 2", 1))
-    [read] = read_gangs(tmp_path, on, R136)
-    sizes = [(each.count, each.level) for each in read.gang.pods]
+    [read] = read_workloads(tmp_path, on, R136)
+    sizes = [(each.count, each.level) for each in read.workload.pods]
     assert (sizes, [finding.rule for finding in read.findings]) == ([(2, RACK), (4, RACK)], ["gang-subgroup-level"])
 
 
@@ -124,6 +124,6 @@ spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nv
 def test_plain_pods_of_kueue_are_one_gang(total, rules, on, tmp_path):
     pods = "".join(POD.replace("NAME", name).replace("TOTAL", str(total)) for name in ("a", "b"))
     (tmp_path / "pods.yaml").write_text(TEMPLATE + pods)
-    [read] = read_gangs(tmp_path, on, R136)
-    found = (read.gang.name, read.gang.size, read.gang.level, read.queue)
+    [read] = read_workloads(tmp_path, on, R136)
+    found = (read.workload.name, read.workload.size, read.workload.level, read.queue)
     assert (found, [finding.rule for finding in read.findings]) == (("train", total, RACK, "team-a"), rules)

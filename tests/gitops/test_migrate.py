@@ -8,9 +8,10 @@ import yaml
 from gitops.manifests_written import write
 from msgspec.structs import replace as changed
 
-from dra_lab import KubernetesRelease, load_cluster, migrate, read_manifests
+from dra_lab import KubernetesRelease, load_cluster, migrate
 from dra_lab.checks.document_checks import check_text
 from dra_lab.findings import Severity
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.keep_names import keep_names
 
 RELEASE = KubernetesRelease("1.36")
@@ -79,7 +80,7 @@ def test_an_unknown_resource_stays_until_a_class_is_named(tmp_path):
 
 def test_a_migrated_workload_has_nothing_left_to_migrate(tmp_path):
     again = write(tmp_path / "again", job=migrated(tmp_path, pod(GPU)).texts["pod.yaml"])
-    assert not migrate(read_manifests([again])).texts
+    assert not migrate([again]).texts
 
 
 def test_more_devices_than_a_claim_holds_are_several_claims(tmp_path):

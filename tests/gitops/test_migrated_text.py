@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dra_lab import DraLabError, migrate, read_manifests
+from dra_lab import DraLabError, migrate
 from dra_lab.cli import main
 
 REPRO = Path(__file__).parents[1] / "repro" / "migrate-comments" / "c.yaml"
@@ -17,7 +17,7 @@ CLAIMS = [{"name": "devices", "request": "gpu"}]
 
 def migrated(folder, text, name="p.yaml"):
     (folder / name).write_text(text, encoding="utf-8", newline="")
-    return migrate(read_manifests([folder / name])).texts[name]
+    return migrate([folder / name]).texts[name]
 
 
 def changed_lines(before, after):
@@ -88,7 +88,7 @@ def test_files_of_one_name_are_all_written(tmp_path):
     for name in ("a/x", "b/x", "c/x"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "app.yaml").write_text(text, encoding="utf-8")
-    texts = migrate(read_manifests([tmp_path])).texts
+    texts = migrate([tmp_path]).texts
     assert sum("kind: Deployment" in one for one in texts.values()) == 3
 
 

@@ -15,10 +15,11 @@ from small_manifests import claim, device_class, request, same, selector, templa
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
-from dra_lab import load_cluster, read_manifests
+from dra_lab import load_cluster
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.report import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.model.claims import DeviceClaim, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec

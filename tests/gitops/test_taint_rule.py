@@ -219,7 +219,7 @@ def test_a_rule_of_the_model_is_checked_too(ask):
     rule = DeviceTaintRule(metadata=ObjectMeta(name="fault"), spec=spec)
     assert len(explain(cluster, rule=rule, release="1.37").moves) == 3
     with pytest.raises(InputError, match="leave out `pod`"):
-        explain(cluster, "batch/eval-0", rule=rule)
+        explain(cluster, pod="batch/eval-0", rule=rule)
     wrong = DeviceTaintRuleSpec(taint=DeviceTaint(key="example.com/fault", effect="Evict"))
     with pytest.raises(InputError, match=r"use one of None, NoExecute, NoSchedule.*Correct the rule"):
         explain(cluster, rule=DeviceTaintRule(metadata=ObjectMeta(name="fault"), spec=wrong))

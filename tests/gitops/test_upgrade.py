@@ -12,9 +12,10 @@ import yaml
 from model.test_rules_by_release import CLASS, ROWS, an_object
 from planner.running_fleets import DRIVER, V1, Running, claim_spec, cluster_of
 
-from dra_lab import Cluster, KubernetesRelease, check, frame, load_cluster, read_manifests, samples
+from dra_lab import Cluster, KubernetesRelease, check, frame, load_cluster, samples
 from dra_lab.cli import main
 from dra_lab.errors import Cancelled, InputError
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.upgrade import compare_releases
 from dra_lab.model.release import RELEASES
 from dra_lab.model.upgrade import Upgrade

@@ -223,7 +223,7 @@ def test_files_for_an_autoscaler_are_as_recorded(_name, snapshot):
     """Nodes to add for gangs of pairs behind a new leaf switch: for Cluster API and for Karpenter."""
     claim = dra_lab.read_sketch("sample:h100-pod/eight-pairs")
     train = dra_lab.Workload("train", claim, replicas=2, count=4, level="leaf switch")
-    like = dra_lab.NodeType.like("h100-09", places=0, new_domains=dra_lab.NewDomains(nodes=8))
+    like = dra_lab.NodeType.like("h100-09", places=0, new_domains=8)
     dra_lab.export(dra_lab.nodes_to_add(dra_lab.load_cluster("sample:h100-pod"), train, [like]), "out")
     assert exported(Path("out")) == snapshot(extension_class=GoldenFile)
 

@@ -66,7 +66,7 @@ def answers(cluster: Cluster) -> tuple[object, ...]:
     devices = dra_lab.frame(cluster).to_dict("list")
     return (
         devices,
-        [str(finding) for finding in dra_lab.check_cluster(cluster)],
+        [str(finding) for finding in dra_lab.check(cluster)],
         dra_lab.hierarchies(cluster),
         (plan.status, plan.node, plan.fitting_nodes, plan.placements, plan.goals),
     )

@@ -12,7 +12,7 @@ from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
 import dra_lab
-from dra_lab import Cluster, check_cluster
+from dra_lab import Cluster, check
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
 from dra_lab.model.release import KubernetesRelease
@@ -25,7 +25,7 @@ from dra_lab.words.frames import AUDIT_COLUMNS, audit_frame, counters_frame, in_
 
 
 def rules(found) -> set[str]:
-    return {finding.rule for finding in check_cluster(found)}
+    return {finding.rule for finding in check(found)}
 
 
 def row(found, **fields):
@@ -145,7 +145,7 @@ def test_a_pod_that_ended_says_nothing_of_its_devices():
 def test_an_unhealthy_device_is_reported_and_seen(state, signs):
     pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", state)),)
     found = held_by(a_claim(result(), pods=("p",)), pods=pods)
-    reported = [finding.message for finding in check_cluster(found) if finding.rule == "device-unhealthy"]
+    reported = [finding.message for finding in check(found) if finding.rule == "device-unhealthy"]
     assert ["team/p" in message for message in reported] == [True] * (signs // 2)
     assert hardware_svg(found, "n1").count(">unhealthy</text>") == signs
 

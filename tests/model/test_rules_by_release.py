@@ -12,7 +12,7 @@ import yaml
 from planner.running_fleets import Running, objects_of
 from small_documents import changed, device, shared
 
-from dra_lab import check_cluster, explain, load_cluster
+from dra_lab import check, explain, load_cluster
 from dra_lab.cli import main
 
 DRIVER, V1 = "gpu.example.com", "resource.k8s.io/v1"
@@ -113,7 +113,7 @@ def test_a_pool_whose_slices_contradict_each_other_is_reported_with_the_reason(t
         runs = {"nodeInfo": {"kubeletVersion": version}}
         nodes = [an_object("Node", name, "v1", status=runs) for name in ("n1", "n2")]
         (tmp_path / "c.yaml").write_text(yaml.safe_dump_all([*nodes, *slices]))
-        return [one.message for one in check_cluster(load_cluster(tmp_path / "c.yaml")) if one.rule == "pool-invalid"]
+        return [one.message for one in check(load_cluster(tmp_path / "c.yaml")) if one.rule == "pool-invalid"]
 
     [now] = invalid("v1.38.0-alpha.2")
     assert invalid("v1.37.1") == []

@@ -1,6 +1,6 @@
 """The best allocation of a pod on one node by trying everything, every rule of DRA as it is written: no solver.
 
-Each rule can be left out by its name, which tells whether it decided a case. Rules: docs/semantics.md 3.2, 3.5 to 3.12.
+Rules: docs/semantics.md 3.2, 3.5 to 3.12.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from itertools import combinations, product
 from math import comb, prod
 
 from brute_force_pools import Books, Gathered
-from random_devices import CLASSES, CPU, GPU, NIC, NUMA, ROOT, TAG, selects
+from random_devices import CLASSES, CPU, GPU, NIC, ROOT, TAG, selects
 
-from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.names import DeviceID
@@ -22,34 +21,6 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
 from dra_lab.topology.locality import localities
-
-RULES = (
-    "exclusive devices",
-    "selectors",
-    "counts",
-    "All",
-    "alternatives",
-    "match",
-    "distinct",
-    "pairwise",
-    "lists",
-    "counters",
-    "capacity",
-    "request policies",
-    "device taints",
-    "taint rules",
-    "tolerations",
-    "admin access",
-    "several claims",
-    "in use",
-    "limit of 32",
-    "network pools",
-    "node selectors",
-    "several terms",
-    "broken pools",
-    "extended resources",
-)
-"""The rules that a case can be decided by; `EXTENDED` names the claim of the last one."""
 
 COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
 """The goals of the devices that are taken; what remains for others (`damage`) is tried elsewhere."""
@@ -71,10 +42,7 @@ def by_name(claims: Claims) -> dict[str, ClaimSketch]:
 
 
 class BruteForce:
-    """Every allocation of the claims of one pod on one node; `without` names the rules that are left out.
-
-    `most` is the number of choices above which it raises TooLarge.
-    """
+    """Every allocation of the claims of one pod on one node; with more choices than `most` it raises TooLarge."""
 
     def __init__(
         self,
@@ -83,23 +51,19 @@ class BruteForce:
         node: str,
         release: KubernetesRelease,
         *,
-        without: frozenset[str] = frozenset(),
         paired: bool | None = None,
         most: int = MOST,
     ) -> None:
         claims = by_name(claims)
         self.most = most
-        self.without = frozenset(without)
-        if "extended resources" in self.without:
-            claims = {name: sketch for name, sketch in claims.items() if name != EXTENDED}
         self.cluster, self.node, self.release, self.version = cluster, node, release, release.version
         self.order = list(claims)
         self.requests = [(name, request) for name, sketch in claims.items() for request in sketch.requests]
         self.links = [(name, link) for name, sketch in claims.items() for link in sketch.links]
-        self.gathered = Gathered(cluster, node, release.version, self.without)
+        self.gathered = Gathered(cluster, node, release.version)
         self.devices = self.gathered.devices
         self.places = localities(cluster, node)
-        self.held = AllocatedDevices() if "in use" in self.without else cluster.allocated
+        self.held = cluster.allocated
         self.paired = may_pair(cluster, claims, release) if paired is None else paired
 
     # ------------------------------------------------------------ what one device is for one request
@@ -109,8 +73,7 @@ class BruteForce:
         driver, texts = CLASSES[ask.device_class_name]
         if driver != device.driver:
             return False
-        own = () if "selectors" in self.without else ask.selectors
-        for expression in (*texts, *own):
+        for expression in (*texts, *ask.selectors):
             selected = selects(expression, self.devices[device])
             if not selected:
                 return selected
@@ -119,7 +82,7 @@ class BruteForce:
     def tolerates(self, ask, taint: DeviceTaint) -> bool:
         if taint.effect not in ("NoSchedule", "NoExecute"):
             return True
-        return "tolerations" not in self.without and any(
+        return any(
             t.key in ("", taint.key)
             and t.effect in ("", taint.effect)
             and (t.operator == "Exists" or t.value == taint.value)
@@ -127,8 +90,8 @@ class BruteForce:
         )
 
     def tainted(self, ask, device: DeviceID) -> bool:
-        taints = [] if "device taints" in self.without else list(self.devices[device].taints)
-        if self.release.enabled("DRADeviceTaintRules") and "taint rules" not in self.without:
+        taints = list(self.devices[device].taints)
+        if self.release.enabled("DRADeviceTaintRules"):
             for rule in self.cluster.taint_rules:
                 wanted = rule.spec.device_selector
                 named = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
@@ -148,7 +111,7 @@ class BruteForce:
         return None if None in found.values() else found
 
     def use(self, asked, capacity) -> int | None:
-        policy = None if "request policies" in self.without else capacity.request_policy
+        policy = capacity.request_policy
         asked = None if asked is None else int(parse_quantity(asked))
         if asked is None:
             return int(capacity.value if policy is None else policy.default)
@@ -170,33 +133,23 @@ class BruteForce:
 
     def fits(self, ask, device: DeviceID, *, now: bool = True) -> bool:
         uses = self.uses(ask, device)
-        if uses is None or "capacity" in self.without:
-            return uses is not None
-        return all(uses[key] <= left for key, left in self.amounts_left(device, now=now).items())
-
-    def admin(self, ask) -> bool:
-        return ask.admin_access and "admin access" not in self.without
+        return uses is not None and all(uses[key] <= left for key, left in self.amounts_left(device, now=now).items())
 
     def free(self, ask, device: DeviceID) -> bool:
-        held = device in self.held.exclusive and not self.admin(ask)
+        held = device in self.held.exclusive and not ask.admin_access
         return not held and not self.tainted(ask, device) and self.fits(ask, device)
 
     # ------------------------------------------------------------ what a request may take
 
-    def ways_of(self, request):
-        found = asks(request)
-        return found[:1] if "alternatives" in self.without else found
-
     def choices(self, request) -> Iterator[tuple[object, tuple[DeviceID, ...]]]:
-        for ask in self.ways_of(request):
+        for ask in asks(request):
             matches = {device: self.match(ask, device) for device in self.devices}
             matching = [device for device, found in matches.items() if found]
-            if not ask.all_devices or "All" in self.without:
+            if not ask.all_devices:
                 able = [device for device in matching if self.free(ask, device)]
-                count = 1 if ask.all_devices or "counts" in self.without else ask.count
-                if comb(len(able), count) > self.most:
+                if comb(len(able), ask.count) > self.most:
                     raise TooLarge
-                yield from ((ask, taken) for taken in combinations(able, count))
+                yield from ((ask, taken) for taken in combinations(able, ask.count))
                 continue
             listed = tuple(
                 device for device in matching if self.fits(ask, device, now=not self.version.startswith("1.37"))
@@ -207,8 +160,7 @@ class BruteForce:
 
     def allocations(self) -> Iterator[list[tuple[int, object, tuple[DeviceID, ...]]]]:
         """Yield (position of the claim, ask, devices) of every request, for every allocation."""
-        every = [ask for _, request in self.requests for ask in self.ways_of(request)]
-        every = [ask for ask in every if ask.all_devices and "All" not in self.without]
+        every = [ask for _, request in self.requests for ask in asks(request) if ask.all_devices]
         if any(self.gathered.broken or None in (self.match(ask, d) for d in self.devices) for ask in every):
             # given up before any search, also for an alternative that is never reached (docs/semantics.md 3.4.7, 3.4.8)
             return
@@ -231,12 +183,9 @@ class BruteForce:
 
     def side_by_side(self, early, late) -> bool:
         """Say whether two requests may take these: nothing twice, but shares, and what a later claim's admin takes."""
-        apart = early[0] != late[0] and "several claims" in self.without
-        if apart or "exclusive devices" in self.without:
-            return True
         if all(self.shareable(device) for device in set(early[2]) & set(late[2])):
             return True
-        return early[0] != late[0] and self.admin(late[1])
+        return early[0] != late[0] and late[1].admin_access
 
     # ------------------------------------------------------------ what all of them take together
 
@@ -252,12 +201,12 @@ class BruteForce:
         sizes = Counter()
         for claim, _, taken in picked:
             sizes[claim] += len(taken)
-        return "limit of 32" in self.without or max(sizes.values()) <= LIMIT
+        return max(sizes.values()) <= LIMIT
 
     def tied_rightly(self, picked) -> bool:
         """Say whether no claim comes to a node selector of several terms before a device that ties it to the node."""
         position = {device: at for at, device in enumerate(self.devices)}
-        for claim in () if "several terms" in self.without else {claim for claim, _, _ in picked}:
+        for claim in {claim for claim, _, _ in picked}:
             for device in (d for c, _, taken in picked if c == claim for d in sorted(taken, key=position.get)):
                 spec = self.gathered.slice_of[device]
                 own = self.devices[device] if spec.per_device_node_selection else spec
@@ -269,19 +218,18 @@ class BruteForce:
 
     def amounts_suffice(self, picked) -> bool:
         """Say whether capacity and counters last; shareable devices pay counters once, those with shares have."""
-        books, payers = self.books, []
-        apart = "several claims" in self.without
+        payers = []
         for device in {device for _, _, taken in picked for device in taken}:
-            asked = [(claim, self.uses(ask, device)) for claim, ask, taken in picked if device in taken]
-            for key, left in self.amounts_left(device).items() if "capacity" not in self.without else ():
-                amounts = [use[key] for claim, use in asked if not apart or claim == asked[0][0]]
+            asked = [self.uses(ask, device) for _, ask, taken in picked if device in taken]
+            for key, left in self.amounts_left(device).items():
+                amounts = [use[key] for use in asked]
                 if (sum(amounts) if self.shareable(device) else max(amounts)) > left:
                     return False
             if self.shareable(device):
                 payers += [device] * (device not in self.held.shares)
             else:
                 payers += [device] * len(asked)
-        return books.last_for(payers) if "counters" not in self.without else True
+        return self.books.last_for(payers)
 
     @cached_property
     def books(self) -> Books:
@@ -291,8 +239,6 @@ class BruteForce:
         return all(self.keeps(name, link, picked) for name, link in self.links if link.must)
 
     def keeps(self, name: str, link: Link, picked) -> bool:
-        if {How.TOGETHER: "match", How.APART: "distinct", How.PAIRWISE: "pairwise"}[link.how] in self.without:
-            return True
         known = all(self.values(d, link.where) for _, _, taken in self.ends(name, link, picked) for d in taken)
         return known and not self.broken_by(name, link, picked)
 
@@ -304,18 +250,17 @@ class BruteForce:
         """Return the values at a link's place: all of a list where lists count, with their type."""
         published = self.devices[device].attributes.get({"pcieRoot": ROOT}.get(where, where))
         if published is not None and published.is_list:
-            return set() if "lists" in self.without else {("string", value) for value in published.strings}
+            return {("string", value) for value in published.strings}
         if where == TAG:
             return set() if published is None else {(published.kind, published.value)}
         value = self.value(device, where)
         return set() if value is None else {("string" if isinstance(value, str) else "int", value)}
 
     def value(self, device: DeviceID, where: str):
-        if device in self.places and where != TAG:
+        if where != TAG:
             place = self.places[device].place(where)
             return place.value if place else None
-        # only a left-out rule lets the pod see this device, so its place was not derived
-        attribute = self.devices[device].attributes.get({"pcieRoot": ROOT, "numaNode": NUMA}.get(where, where))
+        attribute = self.devices[device].attributes.get(where)
         return None if attribute is None or attribute.is_list else attribute.value
 
     def broken_by(self, name: str, link: Link, picked) -> int:
@@ -375,15 +320,6 @@ class BruteForce:
         """Return the least values of the goals in an order, None where the pod does not fit."""
         order = tuple(goal for goal in order if goal in COUNTED)
         return min((tuple(values[goal] for goal in order) for values, _ in self.found), default=None)
-
-    def decides(self, order) -> set[str]:
-        """Return the goals that choose among what is equally good for the goals before."""
-        left, deciding = [values for values, _ in self.found], set()
-        for goal in order if left else ():
-            least = min(values[goal] for values in left)
-            deciding |= {goal} if any(values[goal] > least for values in left) else set()
-            left = [values for values in left if values[goal] == least]
-        return deciding
 
 
 def may_pair(cluster: Cluster, claims: Claims, release: KubernetesRelease) -> bool:

@@ -68,7 +68,7 @@ class Way:
         self.kept, self.seen = Kept(), Kept()
         for _, ask, taken in picked:
             for device in taken:
-                (self.seen if model.admin(ask) else self.kept).take(model, ask, device)
+                (self.seen if ask.admin_access else self.kept).take(model, ask, device)
         self.key = (self.kept.key, self.seen.key)
 
 
@@ -86,15 +86,12 @@ class Stock:
     """What is left of capacity and counters of every device of a cluster, for all nodes that see it."""
 
     def __init__(self, models: list[BruteForce]) -> None:
-        self.held, self.books, self.without = models[0].held, models[0].books, models[0].without
+        self.held, self.books = models[0].held, models[0].books
         self.amounts_left = {device: model.amounts_left(device) for model in models for device in model.devices}
 
     def lasts_for(self, kept: Kept) -> bool:
-        shares = kept.shares.items() if "capacity" not in self.without else ()
-        if any(amount > self.amounts_left[device][key] for (device, key), amount in shares):
+        if any(amount > self.amounts_left[device][key] for (device, key), amount in kept.shares.items()):
             return False
-        if "counters" in self.without:
-            return True
         payers = [*kept.paid.elements(), *(d for d in kept.touched if d not in self.held.shares)]
         return self.books.last_for(payers)
 

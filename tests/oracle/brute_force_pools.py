@@ -15,8 +15,8 @@ class Gathered:
     Rule: docs/semantics.md 3.2.
     """
 
-    def __init__(self, cluster: Cluster, name: str, version: str, without: frozenset[str] = frozenset()) -> None:
-        self.node, self.version, self.without = cluster.node_by_name[name], version, without
+    def __init__(self, cluster: Cluster, name: str, version: str) -> None:
+        self.node, self.version = cluster.node_by_name[name], version
         self.devices, self.slice_of, self.broken = {}, {}, False
         everywhere, relevant = defaultdict(list), defaultdict(list)
         for s in cluster.slices:
@@ -35,8 +35,6 @@ class Gathered:
 
     def selected(self, selector) -> bool:
         """Say whether a node selector of `zone In [...]` terms selects the node."""
-        if "node selectors" in self.without:
-            return True
         zone = self.node.metadata.labels.get("zone")
         return any(all(zone in r.values for r in term.match_expressions) for term in selector.node_selector_terms)
 
@@ -45,8 +43,6 @@ class Gathered:
             return spec.node_name == self.node.name or (
                 not self.version.startswith("1.37") and spec.shared_counters is not None
             )
-        if "network pools" in self.without:
-            return False
         if spec.shared_counters is not None and not self.version.startswith("1.37"):
             return True
         if spec.per_device_node_selection:
@@ -61,8 +57,7 @@ class Gathered:
     def _gather(self, key, seen, everywhere, newest) -> None:
         wanted = seen[0].spec.pool.resource_slice_count
         published = seen
-        whole = "broken pools" in self.without
-        if len(seen) != wanted and not whole:
+        if len(seen) != wanted:
             if any(s.spec.pool.generation > newest for s in everywhere):
                 return
             published = [s for s in everywhere if s.spec.pool.generation == newest]
@@ -72,9 +67,7 @@ class Gathered:
         names = [d.name for s in seen for d in s.spec.devices or ()]
         sets = {c.name: set(c.counters) for s in published for c in s.spec.shared_counters or ()}
         uses = [u for s in published for d in s.spec.devices or () for u in d.consumes_counters]
-        if not whole and (
-            len(set(names)) < len(names) or any(set(u.counters) - sets.get(u.counter_set, set()) for u in uses)
-        ):
+        if len(set(names)) < len(names) or any(set(u.counters) - sets.get(u.counter_set, set()) for u in uses):
             self.broken = True
             return
         for s in seen:

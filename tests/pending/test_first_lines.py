@@ -289,7 +289,7 @@ SEARCHED = ("constraints that compete", "the limit of the search")
 @pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.long] if c in SEARCHED else []) for c in CASES])
 def test_the_first_line_names_what_is_in_the_way(tmp_path, case, version):
     items, words = CASES[case]
-    found = explain(load_cluster(write(tmp_path, items, version)), "team-a/train-7")
+    found = explain(load_cluster(write(tmp_path, items, version)), pod="team-a/train-7")
     assert [word for word in words if word not in found.sentence] == [], found.sentence
     assert found.sentence.startswith("team-a/train-7 is pending")
 
@@ -318,7 +318,7 @@ def test_a_pod_is_found_by_its_name(tmp_path, pod_named, words):
     items = cluster() + waiting(ONE) + [pod("x", claims=("own",)), pod("x", "team-b", claims=("own",))]
     found = load_cluster(write(tmp_path, items))
     try:
-        text = explain(found, pod_named).sentence
+        text = explain(found, pod=pod_named).sentence
     except DraLabError as error:
         text = error.message
     assert words in text
@@ -335,11 +335,11 @@ def test_what_is_not_checked_is_said(tmp_path):
 def test_a_node_may_be_named(tmp_path):
     items = cluster() + waiting(ONE, nodeSelector={"zone": "z0"})
     read = load_cluster(write(tmp_path, items))
-    assert "node-b does not have the label zone=z0" in explain(read, "train-7", node="node-b").sentence
-    assert not explain(read, "train-7", node="node-a").pods[0].blocked
+    assert "node-b does not have the label zone=z0" in explain(read, pod="train-7", node="node-b").sentence
+    assert not explain(read, pod="train-7", node="node-a").pods[0].blocked
 
 
 def test_text_from_a_cluster_is_harmless(tmp_path):
     items = cluster() + waiting(ONE, nodeSelector={"zone": "\x1b[31m"}, schedulingGates=[{"name": "<script>"}])
-    found = explain(load_cluster(write(tmp_path, items)), "train-7")
+    found = explain(load_cluster(write(tmp_path, items)), pod="train-7")
     assert ("\x1b" in str(found), "<script" in in_html(found)) == (False, False)

@@ -9,8 +9,9 @@ from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 
-from dra_lab import DraLabError, KubernetesRelease, Workload, load_cluster, pin_plan, read_sketch, samples
+from dra_lab import DraLabError, KubernetesRelease, Workload, load_cluster, read_sketch, samples
 from dra_lab.model.placement import FirstFitStatus
+from dra_lab.pinning.pin_plan import pin_plan
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation

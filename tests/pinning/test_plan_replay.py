@@ -12,21 +12,12 @@ from random_clusters import random_cluster, random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab import (
-    ClaimSketch,
-    DraLabError,
-    How,
-    KubernetesRelease,
-    Link,
-    Workload,
-    load_cluster,
-    pin_plan,
-    read_sketch,
-)
+from dra_lab import ClaimSketch, DraLabError, How, KubernetesRelease, Link, Workload, load_cluster, read_sketch
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.pinning.pin_budget import budget_of
+from dra_lab.pinning.pin_plan import pin_plan
 from dra_lab.pinning.place_selectors import admitted_nodes
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.pod_kinds import pod_kind

@@ -10,9 +10,10 @@ from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made
 
-from dra_lab import ClaimSketch, How, KubernetesRelease, Link, Workload, pin_plan
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link, Workload
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.pinning.pin_options import with_alternatives
+from dra_lab.pinning.pin_plan import pin_plan
 
 R136 = KubernetesRelease("1.36")
 NUMA = "resource.kubernetes.io/numaNode"

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from msgspec.structs import replace
 from random_devices import CLASSES, device_class, selector
+from small_holders import a_claim, result
 from small_nodes import NUMA, ROOT, a_slice, device
 
 from dra_lab import ClaimSketch, Cluster, How, KubernetesRelease, Link, Workload
@@ -25,6 +26,7 @@ from dra_lab.model.claims import (
 from dra_lab.model.device import Counter as Amount
 from dra_lab.model.device import Device, DeviceCapacity, DeviceCounterConsumption
 from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import CounterSet, ResourceSlice
 from dra_lab.scheduler.first_fit import first_fit
 
@@ -53,6 +55,7 @@ class Axes:
     form: str = "drawn"
     missing: float = 0.0
     odd: str = "no"
+    in_use: bool = False
 
     def __str__(self) -> str:
         """Return the axes that differ from the defaults."""
@@ -69,7 +72,11 @@ class Axes:
 
 @dataclass(frozen=True)
 class Fleet:
-    """A cluster with the pods that are wanted, and `most`, the pods that counting allows; `exact`: all of them fit."""
+    """A cluster with the pods that are wanted, and `most`, the pods that counting allows; `exact`: all of them fit.
+
+    `alone` is how many pods of the first workload each node holds if there is no other one, and `scale` is the largest
+    multiple of its claim that a pod can have (0: not counted).
+    """
 
     axes: Axes
     cluster: Cluster
@@ -77,6 +84,8 @@ class Fleet:
     templates: Mapping[str, ResourceClaim]
     most: int
     exact: bool
+    alone: Mapping[str, int]
+    scale: int
 
 
 def draw_axes(rng: random.Random) -> Axes:
@@ -94,19 +103,22 @@ def draw_axes(rng: random.Random) -> Axes:
         form="template" if alternatives > 1 else rng.choice(["drawn", "template"]),
         missing=rng.choice([0.0, 0.2, 0.4]),
         odd=rng.choice(["no", "no", *ODD]) if kind == "pairs" else "no",
+        in_use=kind == "pairs" and rng.random() < 0.3,
     )
 
 
 def draw_fleet(rng: random.Random, axes: Axes, nodes: int, size: int) -> Fleet:
-    """Return `nodes` nodes of `size` GPUs and NICs, of which some are missing, and more pods than fit."""
+    """Return `nodes` nodes of `size` GPUs and NICs, of which some are missing or in use, and more pods than fit."""
     drivers = (*DRIVERS[axes.drivers], *([EXTRAS[axes.extra]] if axes.extra != "no" else []))
     slices: list[ResourceSlice] = []
     bins: list[list[int]] = []
     limits: list[int] = []
+    held: list[ResourceClaim] = []
     for number in range(nodes):
         made = _NODES[axes.kind](rng, axes, f"n{number:03}", size)
         slices += made[0]
         bins.append(made[1])
+        held += [a_claim(*one, name=f"held-{number}") for one in made[2:] if one]
         limits.append(rng.randint(1, size) if axes.extra != "no" else sum(made[1]))
         if axes.extra != "no":
             extra = [Device(name=f"extra-{at}") for at in range(limits[-1])]
@@ -115,7 +127,7 @@ def draw_fleet(rng: random.Random, axes: Axes, nodes: int, size: int) -> Fleet:
         slices.append(_seen_by_all(a_slice("disk.example.com", Device(name="disk"), node="disks")))
     if axes.odd == "selector with two terms":
         slices[1] = _selected(slices[1], "n000", "n999")
-    cluster = Cluster(tuple(slices), tuple(map(device_class, drivers)), name=str(axes))
+    cluster = Cluster(tuple(slices), tuple(map(device_class, drivers)), (), tuple(held), name=str(axes))
     sizes = [rng.choice([1, 2, 4] if size > 4 else [1, 2]) for _ in range(axes.workloads)]
     share = -(-(sum(map(sum, bins)) * 11) // (10 * sum(sizes))) + 1
     wanted = [(f"w{at}", count, rng.randint(1, 2 * share) if at else share) for at, count in enumerate(sizes)]
@@ -123,16 +135,26 @@ def draw_fleet(rng: random.Random, axes: Axes, nodes: int, size: int) -> Fleet:
     workloads = tuple(
         Workload(name, _drawing(axes, count, templates[name]), replicas=replicas) for name, count, replicas in wanted
     )
-    most = _most(bins, limits, wanted)
-    return Fleet(axes, cluster, workloads, templates, most, exact=axes.extra == "no" or axes.workloads == 1)
+    exact = axes.extra == "no" or axes.workloads == 1
+    alone = {f"n{at:03}": count for at, count in enumerate(_alone(bins, limits, sizes[0]))}
+    most = min(wanted[0][2], sum(alone.values())) if len(wanted) == 1 else _most(bins, limits, wanted)
+    return Fleet(axes, cluster, workloads, templates, most, exact, alone, _scale(axes, bins, limits, sizes[0]))
+
+
+def _alone(bins: list[list[int]], limits: list[int], size: int) -> list[int]:
+    return [min(limit, sum(one // size for one in mine)) for mine, limit in zip(bins, limits, strict=True)]
+
+
+def _scale(axes: Axes, bins: list[list[int]], limits: list[int], size: int) -> int:
+    """Return the largest multiple of a claim; 0 for requests that are multiplied one by one, and for shares."""
+    if axes.kind == "shares" or (axes.kind == "pairs" and axes.form == "template"):
+        return 0
+    devices = (2 * size if axes.kind == "pairs" else 1) + (axes.extra != "no")
+    return min(MAX_DEVICES // devices, max(_alone(bins, limits, size)))
 
 
 def _most(bins: list[list[int]], limits: list[int], wanted: list[tuple[str, int, int]]) -> int:
     """Return the most pods of sizes that divide one another; an upper bound for several sizes with a limit per node."""
-    if len(wanted) == 1:
-        size, replicas = wanted[0][1:]
-        fits = (min(limit, sum(one // size for one in mine)) for mine, limit in zip(bins, limits, strict=True))
-        return min(replicas, sum(fits))
     replicas = Counter[int]()
     for _, size, count in wanted:
         replicas[size] += count
@@ -151,16 +173,17 @@ def _most(bins: list[list[int]], limits: list[int], wanted: list[tuple[str, int,
 # ---------------------------------------------------------------- nodes
 
 
-def _pairs(rng: random.Random, axes: Axes, node: str, size: int) -> tuple[list[ResourceSlice], list[int]]:
-    """Return GPUs and NICs, two of each per PCIe root on average, and the pairs that links allow as one bin."""
+def _pairs(rng: random.Random, axes: Axes, node: str, size: int):
+    """Return GPUs and NICs, two per PCIe root on average, the pairs that links allow as one bin, and what is in use."""
     counted: dict[object, Counter[str]] = {}
-    found = []
+    found, held = [], []
     for end, driver in zip(("gpu", "nic"), DRIVERS[axes.drivers], strict=True):
         devices = []
         for at in range(size):
             root = rng.randrange(max(1, size // 2)) if axes.missing else at // 2
             numa = 2 * root // max(1, size // 2)
-            if rng.random() < axes.missing:
+            lost = rng.random() < axes.missing
+            if lost and not axes.in_use:
                 continue
             places = {ROOT: f"pci0000:{root:02x}"} if _publishes(axes.roots, end) else {}
             if axes.odd == "NICs on any NUMA node" and end == "nic" and axes.level == "pcieRoot":
@@ -168,10 +191,13 @@ def _pairs(rng: random.Random, axes: Axes, node: str, size: int) -> tuple[list[R
             places |= {NUMA: numa} if _publishes(axes.numa, end) else {}
             model = {f"{driver}/model": f"m{rng.randrange(axes.alternatives)}"} if end == "gpu" else {}
             devices.append(device(f"{end}-{at}", {**places, **model}))
+            if lost:
+                held.append(result(f"{end}-{at}", driver, node))
+                continue
             place = {"pcieRoot": root, "numaNode": numa, "": ""}[axes.level]
             counted.setdefault(place, Counter())[end] += 1
         found.append(a_slice(driver, *devices, node=node))
-    return found, [sum(min(ends["gpu"], ends["nic"]) for ends in counted.values())]
+    return found, [sum(min(ends["gpu"], ends["nic"]) for ends in counted.values())], held
 
 
 def _seen_by_all(one: ResourceSlice) -> ResourceSlice:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from checked_plans import broken_rules
 from random_devices import GPU, selector
-from sharing_nodes import RELEASE, ask, node, planned
+from sharing_nodes import ask, node, planned
 from small_nodes import a_slice, gpu
 
-from dra_lab import ClaimSketch
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
 from dra_lab.model.placement import FirstFitStatus
 
@@ -58,16 +54,3 @@ def test_whole_pools_leave_the_alternatives_alone(texts):
     """That all are none, or can be had, stops no other alternative."""
     plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), one_or_all(*texts))
     assert [placement.request for placement in plan.placements] == ["r/one"]
-
-
-@pytest.mark.parametrize("trouble", ["pool", "selector"])
-def test_check_plan_holds_it_of_alternatives_that_were_not_taken(trouble):
-    """A plan that takes the first alternative is found out on a node where kube-scheduler cannot list the other."""
-    whole = node(a_slice(GPU, gpu(0)))
-    wanted = one_or_all("device.driver != 'x'")
-    plan = planned(whole, wanted)
-    assert [placement.request for placement in plan.placements] == ["r/one"]
-    broken = node(a_slice(GPU, gpu(0)), a_slice("other.example", gpu(0), count=2))
-    fails = replace(plan, drawn=ClaimSketch(requests=(one_or_all(FAILS),)))
-    cluster, held = (broken, plan) if trouble == "pool" else (whole, fails)
-    assert "plan-all" in " ".join(broken_rules(cluster, held, RELEASE))

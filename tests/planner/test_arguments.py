@@ -12,7 +12,6 @@ from dra_lab import (
     PodGroup,
     Scenario,
     Workload,
-    gang_verdicts,
     how_many_more,
     largest_job,
     load_cluster,
@@ -25,7 +24,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.headroom import Bounded
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.fleet import plan_fleet
-from dra_lab.planner.gangs import plan_gangs
+from dra_lab.planner.gangs import gang_verdicts, plan_gangs
 
 REPRO = Path(__file__).parents[1] / "repro" / "questions"
 CLUSTER = load_cluster(REPRO / "six_nodes.json")

@@ -16,6 +16,7 @@ from brute_force_fleets import best_fleet
 from checked_plans import checked_fleet
 from fleet_families import RELEASE, draw_axes, draw_fleet, placed_by_first_fit
 
+from dra_lab import how_many_more, largest_job, stranded
 from dra_lab.model.goals import UNPLACED
 
 
@@ -63,6 +64,39 @@ def test_a_family_is_planned_as_well_as_it_can_be(size, number, axes):
         assert not goal.proven or not fleet.exact or placed == fleet.most, goal
     if size == "tiny":
         assert_brute_force(fleet, plan)
+
+
+@pytest.mark.parametrize(("size", "number", "axes"), CASES)
+def test_the_other_questions_agree_with_counting(size, number, axes):
+    """What is found is at most what counting says, a bound at least that, and what is proven is equal."""
+    fleet = draw_fleet(random.Random(f"{SEED} {size} {number} fleet"), axes, *SIZES[size])
+    print(f"DRA_LAB_FAMILY_SEED={SEED} {size} {number}: {axes}")
+    first, limit = fleet.workloads[0], LIMIT if size == "large" else None
+    given = {"release": RELEASE, "time_limit": limit}
+    most, claim = sum(fleet.alone.values()), first.claims[0]
+    more = how_many_more(fleet.cluster, first, **given)
+    assert_between(more.count.value, most, more.count.bound, proven=more.proven)
+    for fit in more.where:
+        for node in fit.members:
+            assert_between(fit.replicas.value, fleet.alone[node], fit.replicas.bound, proven=fit.replicas.exact)
+    job = largest_job(fleet.cluster, claim, **given)
+    assert_between(job.replicas.value, most, job.replicas.bound, proven=job.replicas.exact)
+    if fleet.scale:
+        assert_between(job.scale, fleet.scale, job.scale_bound, proven=job.scale == job.scale_bound)
+    plan = checked_fleet(fleet.cluster, [first], release=RELEASE, first_fit=False, time_limit=limit)
+    left = how_many_more(fleet.cluster, first, after=plan, **given).count
+    assert len(plan.pods) + left.value <= most
+    assert not left.value or plan.placed[first.name] == first.replicas or not plan.proven
+    pairs = sum(one.exactly.count for one in claim.requests if one.exactly and one.name.startswith("nic"))
+    for kind in stranded(fleet.cluster, [claim], **given).kinds if axes.kind == "pairs" else ():
+        if kind.kind in ("gpu", "nic"):
+            assert_between(kind.usable, most * pairs, kind.bound, proven=kind.usable == kind.bound)
+
+
+def assert_between(value, truth, bound, *, proven) -> None:
+    """Assert that a value is at most the truth and its bound at least, and that it is the truth if it is proven."""
+    assert value <= truth <= bound
+    assert value == truth or not proven
 
 
 def assert_brute_force(fleet, plan) -> None:

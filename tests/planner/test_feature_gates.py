@@ -10,10 +10,11 @@ from checked_plans import checked_plan
 from sharing_nodes import ask
 from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
-from dra_lab import ClaimSketch, KubernetesRelease, Link, Session, read_manifests, read_sketch
+from dra_lab import ClaimSketch, KubernetesRelease, Link, Session, read_sketch
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.folder import read_manifests
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import RELEASES

@@ -7,10 +7,10 @@ import json
 import pytest
 from kueue_queues import cluster_queue, configuration, flavor
 
-from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch, with_more_nodes
+from dra_lab import PodGroup, Workload, load_cluster, read_sketch, with_more_nodes
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.gang_verdicts import Says
-from dra_lab.planner.gangs import plan_gangs
+from dra_lab.planner.gangs import gang_verdicts, plan_gangs
 
 SMALL = {"worker": {"cpu": "16", "memory": "64Gi"}}
 MAPPED = configuration({"gpu": ["gpu.nvidia.com"], "nic": ["dranet"]})

@@ -8,7 +8,7 @@ import pytest
 from sharing_nodes import amounts, ask, counted, node, part, planned
 from small_nodes import a_slice, device
 
-from dra_lab import Cluster, KubernetesRelease, check_cluster
+from dra_lab import Cluster, KubernetesRelease, check
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.device import DeviceCapacity, DeviceTaint
 
@@ -73,6 +73,6 @@ def test_the_reason_names_the_gate_and_turning_it_on_helps(name):
 def test_a_taint_that_a_gate_ignores_is_reported_as_ignored(server, ignored):
     """Without DRADeviceTaints no toleration is needed."""
     tainted = node(a_slice(GPU, device("g", taints=(DeviceTaint(key="k", effect="NoSchedule"),))))
-    found = check_cluster(tainted.with_objects(server_version=server))
+    found = check(tainted.with_objects(server_version=server))
     [advice] = [one.advice for one in found if one.rule == "device-tainted"]
     assert ("DRADeviceTaints, which is off in 1.34" in advice) == ignored

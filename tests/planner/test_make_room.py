@@ -6,7 +6,6 @@ import pytest
 import yaml
 from running_fleets import (
     DRIVER,
-    Case,
     Running,
     cluster_of,
     drawing,
@@ -32,12 +31,6 @@ def moved(plan) -> list[tuple[str, str]]:
     return [(move.pod, move.node_to) for move in plan.moves]
 
 
-def test_one_pod_moves_where_its_devices_are_the_only_ones_missing(tmp_path):
-    """Four GPUs are wanted on one node; two are in use by one pod there, and the other node has two free."""
-    plan = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 4))
-    assert (plan.node, moved(plan), plan.least_moves) == ("a1", [("team/p1", "b1")], 1)
-
-
 def test_a_pod_that_ends_on_more_numa_nodes_than_now_is_named(tmp_path):
     """Its two GPUs are on one NUMA node, and the two that are free elsewhere are on two."""
     (move,) = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 4)).moves
@@ -53,32 +46,6 @@ def test_a_pod_whose_place_is_not_known_is_not_called_worse(tmp_path):
     (tmp_path / "unknown.yaml").write_text(yaml.safe_dump_all(objects))
     (move,) = make_room(load_cluster(str(tmp_path / "unknown.yaml")), drawing(tmp_path, 4)).moves
     assert (move.node_to, move.worse) == ("b1", "")
-
-
-def test_nothing_moves_where_it_fits(tmp_path):
-    """Two GPUs are free as it is."""
-    plan = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 2))
-    assert (plan.fits, plan.moves, plan.least_moves) == (True, (), 0)
-
-
-def test_a_pod_may_move_to_other_devices_of_its_own_node(tmp_path):
-    """Two GPUs of one NUMA node are wanted; each NUMA node has one free."""
-    pods = (Running("p1", "a1", (0,)), Running("p2", "a1", (3,)))
-    plan = make_room(cluster_of(tmp_path, {"a1": 4}, pods), drawing(tmp_path, 2, together=True))
-    assert (plan.fits, [(move.node_from, move.node_to) for move in plan.moves]) == (True, [("a1", "a1")])
-
-
-def test_pods_move_in_an_order_in_which_each_has_its_devices_free(tmp_path):
-    """The pod of two GPUs needs the node that the pod of one leaves first."""
-    pods = (
-        Running("big", "a1", (0, 1), only="a"),
-        Running("one", "a2", (0,)),
-        Running("stays", "b1", (0,), owner="DaemonSet"),
-    )
-    case = Case({"a1": 4, "a2": 2, "b1": 2}, pods, 1, 4, together=False)
-    plan = make_room(cluster_of(tmp_path, case.nodes, pods), drawing(tmp_path, 4))
-    assert moved(plan) == [("team/one", "b1"), ("team/big", "a2")]
-    assert replayed(case, plan.moves) == []
 
 
 def test_a_pod_of_a_drained_node_comes_before_the_pods_that_need_room(tmp_path):

@@ -9,15 +9,14 @@ import pytest
 from checked_plans import broken_rules, checked_fleet, checked_plan
 from msgspec.structs import replace as changed
 from random_clusters import random_fleet, random_sketch
-from random_devices import GPU, NIC
-from sharing_nodes import RELEASE, counted, node, part
-from small_nodes import a_slice, device, gpu, nic
+from random_devices import GPU
+from sharing_nodes import RELEASE, node
+from small_nodes import a_slice, gpu
 from small_plans import held, request, with_pod
 
 from dra_lab import (
     ClaimSketch,
     KubernetesRelease,
-    Link,
     Workload,
     frame,
     how_many_more,
@@ -27,14 +26,10 @@ from dra_lab import (
 )
 from dra_lab.errors import InputError
 from dra_lab.model.claims import (
-    CapacityRequirements,
     DeviceClaim,
-    DeviceRequest,
-    ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
 )
-from dra_lab.model.device import DeviceCapacity
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import (
     Node,
@@ -53,20 +48,8 @@ def gpus(count: int) -> ClaimSketch:
     return ClaimSketch(name="gpus", requests=(request("gpu", GPU, count),))
 
 
-def admin(count: int) -> ClaimSketch:
-    exactly = ExactDeviceRequest(device_class_name=GPU, count=count, admin_access=True)
-    return ClaimSketch(name="admin", requests=(DeviceRequest("look", exactly),))
-
-
 def planned(on, claims, **options):
     return checked_plan(on, claims, release=RELEASE, **options)
-
-
-def test_devices_are_taken_once_over_all_claims():
-    """Two claims of two GPUs each need four GPUs."""
-    claims = {"a": gpus(2), "b": gpus(2)}
-    assert planned(node(a_slice(GPU, *map(gpu, range(4)))), claims).fits
-    assert planned(node(a_slice(GPU, *map(gpu, range(3)))), claims).status is PlanStatus.INFEASIBLE
 
 
 def test_each_claim_may_have_32_devices():
@@ -75,46 +58,6 @@ def test_each_claim_may_have_32_devices():
     plan = planned(forty, (gpus(20), gpus(20)))
     assert len(plan.placements) == 40
     assert not planned(forty, gpus(40)).fits
-
-
-def test_constraints_stay_inside_their_claim():
-    """Each claim's GPU and NIC share a root; the two claims need not."""
-    roots = ("pci0000:10", "pci0000:20")
-    on = node(
-        a_slice(GPU, *(gpu(n, root) for n, root in enumerate(roots))), a_slice(NIC, *(nic(r[-2:], r) for r in roots))
-    )
-    pair = ClaimSketch(requests=(request("gpu", GPU), request("nic", NIC)), links=(Link("l", ("gpu", "nic")),))
-    assert planned(on, (pair, pair)).fits
-    joined = ClaimSketch(requests=(request("gpu", GPU, 2), request("nic", NIC, 2)), links=(Link("l", ("gpu", "nic")),))
-    assert not planned(on, joined).fits
-
-
-def test_shared_capacity_is_summed_over_claims():
-    """Shares of one device that two claims take stay within what it has."""
-    shared = device("d", {}, capacity={"cores": DeviceCapacity(value=8)}, allow_multiple_allocations=True)
-
-    def cores(amount: int) -> ClaimSketch:
-        wanted = CapacityRequirements(requests={"cores": amount})
-        return ClaimSketch(requests=(DeviceRequest("c", ExactDeviceRequest(device_class_name=GPU, capacity=wanted)),))
-
-    on = node(a_slice(GPU, shared))
-    assert planned(on, (cores(4), cores(4))).fits
-    assert not planned(on, (cores(4), cores(5))).fits
-
-
-def test_shared_counters_are_summed_over_claims():
-    """Partitions that two claims take draw on one counter, and a misfit names it."""
-    on = node(*counted(*(part(f"p-{n}", memory=3) for n in range(3)), memory=6))
-    assert planned(on, (gpus(1), gpus(1))).fits
-    short = planned(on, (gpus(1), gpus(1), gpus(1)))
-    assert not short.fits
-    assert "memory" in " ".join(s.message for s in short.shortfalls)
-
-
-@pytest.mark.parametrize(("claims", "fits"), [((gpus(2), admin(2)), True), ((admin(2), gpus(2)), False)])
-def test_admin_access_looks_away_from_earlier_claims_only(claims, fits):
-    """A later claim may look at what an earlier one took; what an admin took first is taken for the later ones."""
-    assert planned(node(a_slice(GPU, gpu(0), gpu(1))), claims).fits == fits
 
 
 def test_placements_say_their_claim():
@@ -145,13 +88,6 @@ def test_names_that_stand_between_names_are_refused():
     """A claim name with a colon would look like the name of a request."""
     with pytest.raises(InputError, match="rename"):
         checked_plan(node(a_slice(GPU, gpu(0))), {"a:b": gpus(1), "c": gpus(1)}, release=RELEASE)
-
-
-@pytest.mark.parametrize("given", [None, "claim.yaml", ["claim.yaml"], {"a": None}], ids=str)
-def test_what_is_no_claim_is_refused_with_how_to_read_one(given):
-    """A person gives the name of a file where its drawing is wanted."""
-    with pytest.raises(InputError, match="read_sketch"):
-        checked_plan(node(a_slice(GPU, gpu(0))), given, release=RELEASE)
 
 
 @pytest.mark.parametrize("goals", ["roots", "roots, numa", ["roots"]])
@@ -227,28 +163,6 @@ def test_wrong_plans_of_pods_are_refused(wrong):
     assert broken_rules(on, wrong(plan), RELEASE)
 
 
-def test_devices_of_several_nodes_are_planned_from_each():
-    """A device that two nodes see can be taken from either; each node is planned alone."""
-    nodes = tuple(Node(metadata=ObjectMeta(name=name)) for name in ("n1", "n2"))
-    shared = a_slice(GPU, gpu(0), node="fabric")
-    spec = changed(shared.spec, node_name=None, all_nodes=True)
-    on = node(changed(shared, spec=spec), a_slice(NIC, nic("a"), node="n2"), nodes=nodes)
-    plan = planned(on, gpus(1))
-    assert plan.fitting_nodes == ("n1", "n2")
-    both = ClaimSketch(requests=(request("gpu", GPU), request("nic", NIC)))
-    assert planned(on, both).fitting_nodes == ("n2",)
-
-
-def test_a_device_for_admin_access_too_is_counted_once():
-    """Two GPUs and admin access to two GPUs may be the same two, of which each has a NIC: no bound says otherwise."""
-    root = "pci0000:10"
-    on = node(a_slice(GPU, *(gpu(n, root) for n in range(2))), a_slice(NIC, *(nic(str(n), root) for n in range(2))))
-    watch = ClaimSketch(name="watch", requests=(*admin(2).requests, request("nic", NIC, 2)))
-    plan = planned(on, (gpus(2), watch))
-    unpaired = next(goal for goal in plan.goals if goal.goal == "unpaired")
-    assert (unpaired.value, unpaired.bound) == (0, 0)
-
-
 @pytest.mark.parametrize("names", [("train", "serve"), ("train", "serve", "spare")], ids=["fits", "does not fit"])
 def test_texts_tables_and_pictures_name_the_claims(names):
     """Text, frames, picture and page are there whether the pod fits or not, and say of which claim a request is."""
@@ -299,13 +213,6 @@ def test_fleet_and_copies_take_the_drawing_as_the_claims_of_a_pod():
     assert Workload("pod", pod).claims == claims_of(pod)
     assert how_many_more(ON, Workload("pod", pod)).count == how_many_more(ON, Workload("pod", claim("c", 3))).count
     assert checked_fleet(ON, [Workload("pod", pod, replicas=2)]).placed["pod"] == 2
-
-
-def test_each_claim_may_have_32_devices_of_its_own():
-    """The limit of a claim is no limit of the pod; one claim with as many is refused by kube-scheduler."""
-    p4d = load_cluster("sample:eks-p4d")
-    together = checked_plan(p4d, pod_drawing("pod", (claim("a", 33), claim("b", 1))))
-    assert any("32" in reason.message for reason in together.shortfalls)
 
 
 def test_a_change_that_helps_is_offered_as_a_drawing_of_the_pod():

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from dra_lab import check_cluster, load_cluster, samples
+from dra_lab import check, load_cluster, samples
 from dra_lab.drivers import profile
 from dra_lab.topology import localities
 
@@ -57,7 +57,7 @@ def test_virtual_functions_are_on_one_numa_node_or_unknown():
 
 def test_trouble_has_the_troubles_that_it_teaches():
     """Pools that kube-scheduler skips, taints, places that are not known, and a device that is gone."""
-    found = {finding.rule for finding in check_cluster(load_cluster("sample:trouble"))}
+    found = {finding.rule for finding in check(load_cluster("sample:trouble"))}
     pools = {"pool-incomplete", "pool-invalid", "pool-stale"}
     assert found >= {*pools, "device-tainted", "device-vanished", "place-unknown"}
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from strict_schemas import validate_strictly
 
-from dra_lab import KubernetesRelease, check_cluster, load_cluster, samples
+from dra_lab import KubernetesRelease, check, load_cluster, samples
 from dra_lab.checks.document_checks import check_text
 from dra_lab.findings import Severity
 from dra_lab.words.frames import audit_frame
@@ -77,7 +77,7 @@ def test_a_sample_is_read_without_a_complaint(name: str) -> None:
     assert all((cluster.nodes, cluster.slices, cluster.classes))
     assert cluster.findings == ()
     assert list(audit_frame(cluster)["rule"]) == (["device-vanished"] if name == "trouble" else [])
-    assert name == "trouble" or [str(f) for f in check_cluster(cluster) if f.severity is Severity.ERROR] == []
+    assert name == "trouble" or [str(f) for f in check(cluster) if f.severity is Severity.ERROR] == []
 
 
 @by_name

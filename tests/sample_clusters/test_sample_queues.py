@@ -9,8 +9,9 @@ import yaml
 from crd_schemas import problems
 from msgspec.structs import replace
 
-from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch
+from dra_lab import PodGroup, Workload, load_cluster, read_sketch
 from dra_lab.model.queues import ClusterQueue, Configuration
+from dra_lab.planner.gangs import gang_verdicts
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.snapshots import make_snapshot
 

@@ -8,7 +8,7 @@ import pytest
 from labelled_nodes import BLOCK, CLIQUE, HOST, RACK, ZONE, labelled, topology
 from msgspec import structs
 
-from dra_lab.checks.cluster_checks import check_cluster
+from dra_lab import check
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
 from dra_lab.model.queues import Configuration
@@ -130,7 +130,7 @@ def test_warnings_are_among_the_findings_of_the_cluster():
     """Notes are printed by `dra-lab topology` alone."""
     reused = labelled(*({BLOCK: f"b{n // 4}", RACK: f"{n // 2 % 2}"} for n in range(8)))
     uneven = labelled(*two_racks("r1", "r1", "r2"))
-    assert [[finding.rule for finding in check_cluster(world)] for world in (reused, uneven)] == [
+    assert [[finding.rule for finding in check(world)] for world in (reused, uneven)] == [
         ["domain-name-reused"],
         [],
     ]

@@ -18,17 +18,10 @@ def is_host(level: str) -> bool:
 
 
 def label_of(hierarchy: Hierarchy | None, level: str) -> str:
-    """Return the node label that names the domains of a level.
+    """Return the node label that names the domains of a level, or of `host`.
 
-    Args:
-        hierarchy: The hierarchy of the level; None if the gang names no level but `host`.
-        level: The name of a level, or `host`.
-
-    Returns:
-        The key of the label; "" if no single label names the domains, as with HyperNodes and device attributes.
-
-    Raises:
-        InputError: The hierarchy has no such level, or there is none.
+    It is "" if no single label names the domains, as with HyperNodes and device attributes. Raises InputError if the
+    hierarchy has no such level, or there is none.
     """
     if is_host(level):
         return HOSTNAME
@@ -67,21 +60,9 @@ def repeated_values(hierarchy: Hierarchy | None, level: str) -> tuple[str, ...]:
 def pin_affinity(hierarchy: Hierarchy | None, path: Sequence[str]) -> Affinity:
     """Return the requirements that hold a pod to one domain; they belong into every term of its node affinity.
 
-    Args:
-        hierarchy: The hierarchy of the domain; None for a node.
-        path: The path of the domain, as `PlacedReplica.domain` has it; for a node its name alone.
-
-    Returns:
-        The label of the level with the value of the domain. Labels of outer levels are added if the value is not
-        unique. If a level has no label, the names of all nodes of the domain are listed.
-
-    Raises:
-        InputError: The hierarchy has no such domain.
-
-    Example:
-        >>> from dra_lab.exports.gangs.level_keys import pin_affinity
-        >>> pin_affinity(None, ("node-7",))
-        ({'key': 'kubernetes.io/hostname', 'operator': 'In', 'values': ['node-7']},)
+    `path` is that of `PlacedReplica.domain`; for a node, which needs no hierarchy, its name alone. The label of the
+    level has the value of the domain. Labels of outer levels are added if the value is not unique. If a level has no
+    label, the names of all nodes of the domain are listed. Raises InputError for a domain that the hierarchy lacks.
     """
     path = tuple(path)
     domain = _domain(hierarchy, path)

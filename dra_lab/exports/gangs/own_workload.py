@@ -58,21 +58,12 @@ def own_workload(
     *,
     has_claims: bool,
 ) -> OwnWorkload:
-    """Return a person's workload as one gang for a scheduler.
+    """Return a person's workload as one gang for a scheduler, with the objects of `made` that the gang needs beside it.
 
-    Args:
-        scheduler: Its name.
-        parts: The gang, of one copy or, for a LeaderWorkerSet, of as many as it has replicas.
-        workload: The file; its chosen templates are those of the groups in their order, or all those of one group.
-        made: The objects of the gang with example pods, by file.
-        change: Writes the fields of the scheduler into the parsed object.
-        has_claims: Whether the pods have their claims already.
-
-    Returns:
-        The file, the objects that the gang needs beside it, and what the scheduler cannot express of it.
-
-    Raises:
-        InputError: The file does not have the pods of the gang, or has a PodGroup of its own.
+    The gang has one copy or, for a LeaderWorkerSet, as many as it has replicas. The chosen templates of the file are
+    those of the groups in their order, or all those of one group. `change` writes the fields of the scheduler into the
+    parsed object. `has_claims`: the pods have their claims already. Raises InputError for a file without the pods of
+    the gang, or with a PodGroup of its own.
     """
     places = _places(parts, workload)
     _check(scheduler, parts, workload)

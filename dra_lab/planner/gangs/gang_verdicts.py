@@ -72,19 +72,6 @@ def gang_verdicts(
         CelCompileError: A selector does not compile.
         UnsupportedFeature: A claim uses a rule of DRA that is not known here.
         SolverError: The solver is missing or failed.
-
-    Example:
-        >>> from dra_lab import Workload, gang_verdicts, load_cluster, read_sketch
-
-        Both workers start together or not at all.
-
-        >>> train = Workload("train", read_sketch("sample:two-sockets/lesson"), count=2)
-
-        The sample has no queue of Kueue.
-
-        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), train)
-        >>> found.devices.says.value, found.quota.row.sentence.partition(".")[0]
-        ('yes', 'The snapshot has no ClusterQueue of Kueue')
     """
     (gang,) = workloads_given("gang", [gang])
     if plan is not None and gang.name not in {one.name for one in given("plan", plan, Plan).gangs}:

@@ -42,18 +42,10 @@ _ENDED = ("Succeeded", "Failed")
 class KueuePodSet(Struct, frozen=True):
     """A pod set of a Workload, as far as Kueue's topology choice reads it.
 
-    Args:
-        name: Its name.
-        count: The number of pods.
-        requests: What one pod requests of a node, by resource name, as quantities.
-        required: The key of the level that all pods must share; "" without.
-        preferred: The key of the level that they should share; "" without.
-        slices: (key of the level, pods) of each layer of slices, the coarse one first.
-        group: The group of leader and workers; "" without.
-        node_selector: The node selector of the pod.
-        affinity: The required node affinity of the pod.
-        tolerations: The tolerations of the pod.
-        nodes: The nodes that can allocate the devices of one pod; None: Kueue does not check them.
+    `requests` are the quantities that one pod requests of a node, by resource name. `required` and `preferred` are the
+    keys of the level that all pods must or should share; "" without. `slices` has (key of the level, pods) of each
+    layer, the coarse one first. `group` is the group of leader and workers; "" without. `nodes` are the nodes that can
+    allocate the devices of one pod; None: Kueue does not check them.
 
     Source: `PodSet` and `PodSetTopologyRequest` of kueue.x-k8s.io/v1beta2.
     """
@@ -72,13 +64,10 @@ class KueuePodSet(Struct, frozen=True):
 
 
 class KueueAssignment(Struct, frozen=True):
-    """Where Kueue puts the pods of a pod set.
+    """Where Kueue puts the pods of a pod set: (path of the lowest domain, number of pods), in order of the paths.
 
-    Args:
-        pod_set: The name of the pod set.
-        pods: (path of the lowest domain, number of pods), in order of the paths.
-        message: Why it is not admitted, in Kueue's words; "" if it is.
-        headroom: How many pods each domain of the asked level has room for, before any is assigned.
+    `message` says in Kueue's words why it is not admitted; "" if it is. `headroom` is how many pods each domain of the
+    asked level has room for, before any is assigned.
     """
 
     pod_set: str
@@ -90,13 +79,9 @@ class KueueAssignment(Struct, frozen=True):
 class KueueFlavor(Struct, frozen=True):
     """The nodes of a ResourceFlavor and the Topology above them.
 
-    Args:
-        levels: The label keys of the Topology, the outermost first.
-        topology: The name of the Topology.
-        node_labels: The labels that a node must have (`ResourceFlavor.spec.nodeLabels`).
-        tolerations: `ResourceFlavor.spec.tolerations`.
-        not_ready: The names of nodes that are not ready.
-        node_leaves: Whether nodes are counted one by one below the last level, as with TASNodeFeasibilityForAllLevels.
+    `levels` are the label keys of the Topology, the outermost first. A node must have `node_labels`. `not_ready` are
+    the names of nodes that are not ready. With `node_leaves`, as with TASNodeFeasibilityForAllLevels, nodes are counted
+    one by one below the last level.
     """
 
     levels: tuple[str, ...]
@@ -113,16 +98,9 @@ def kueue_assignments(
     pods: Iterable[Pod],
     pod_sets: Sequence[KueuePodSet],
 ) -> tuple[KueueAssignment, ...]:
-    """Return where Kueue puts the pod sets of one workload, one group of pod sets after the other.
+    """Return where Kueue puts the pod sets of one workload, up to the first that is not admitted.
 
-    Args:
-        flavor: The levels and which nodes count.
-        nodes: All nodes.
-        pods: All pods; those on a node take its room.
-        pod_sets: The pod sets in the order of the Workload.
-
-    Returns:
-        An assignment for each pod set, up to the first that is not admitted.
+    One group of pod sets comes after the other. `pods` on a node take its room.
     """
     headroom = _DomainHeadroom(flavor, nodes, pods)
     groups: dict[str, list[KueuePodSet]] = {}

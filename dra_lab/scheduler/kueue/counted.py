@@ -45,11 +45,9 @@ DEVICES = "/devices"
 
 
 class CountedSet(Struct, frozen=True):
-    """A pod set as Kueue counts it against quota.
+    """A pod set as Kueue counts it against quota; a leader and its workers are counted together.
 
-    Args:
-        groups: The groups of the gang in it; a leader and its workers are counted together.
-        wanted: What all its pods need, by resource, in whole units (thousandths of CPUs).
+    `wanted` is what all its pods need, by resource, in whole units (thousandths of CPUs).
     """
 
     groups: tuple[PodGroup, ...]
@@ -59,12 +57,8 @@ class CountedSet(Struct, frozen=True):
 class CountedResources(Struct):
     """What Kueue counts of a gang.
 
-    Args:
-        sets: Its pod sets.
-        unmapped: The DeviceClasses that the Configuration does not map.
-        unknown: Why something could not be counted.
-        notes: What was assumed or left out.
-        classes: The DeviceClasses that a resource counts, by resource.
+    `unmapped` are the DeviceClasses that the Configuration does not map. `unknown` says why something could not be
+    counted, `notes` what was assumed or left out. `classes` are the DeviceClasses that a resource counts.
     """
 
     sets: tuple[CountedSet, ...] = ()
@@ -143,17 +137,9 @@ def counted(
     release: KubernetesRelease,
     requests: Mapping[str, Mapping[str, QuantityText]],
 ) -> CountedResources:
-    """Return what Kueue counts of a gang against the quota of a ClusterQueue.
+    """Return what Kueue counts of all replicas of a gang against the resources that a ClusterQueue counts (`covered`).
 
-    Args:
-        cluster: The devices, and Kueue's Configuration if it is known.
-        gang: The gang; all replicas of its groups count.
-        covered: The resources that the ClusterQueue counts.
-        release: The release of Kubernetes.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-
-    Returns:
-        The amounts of its pod sets, and what could not be counted.
+    `requests` are those of a pod of each group of its node, by the name of the workload.
     """
     found = CountedResources()
     reader = _Reader(cluster, covered, release, found)
@@ -281,16 +267,10 @@ _ADVICE = "Change the claim, or choose another scheduler."
 def refused_claims(
     cluster: Cluster, gang: Workload, requests: Iterable[tuple[str, DeviceRequest]], release: KubernetesRelease
 ) -> Iterator[Finding]:
-    """Yield what Kueue refuses in the claims of a gang.
+    """Yield a finding for each request or claim of a gang that Kueue refuses.
 
-    Args:
-        cluster: The devices on which selectors are tried.
-        gang: The gang with its shared claims.
-        requests: The requests of its pods, each with the name of the claim.
-        release: The release of Kubernetes.
-
-    Yields:
-        A finding for each request or claim that is refused.
+    `requests` are those of its pods, each with the name of the claim. Selectors are tried on the devices of the
+    cluster.
     """
     every = tuple(requests)
     for claim in gang.every_shared_claim:

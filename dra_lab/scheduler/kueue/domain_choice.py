@@ -19,16 +19,11 @@ Amounts = Mapping[str, int]
 
 
 class PodSetRequest(Struct, frozen=True):
-    """What a pod set asks of the tree.
+    """What a pod set asks of the tree, with levels by their index.
 
-    Args:
-        count: The number of pods.
-        level: The index of the level at which the search begins.
-        slices: (index of the level, pods) of each layer of slices, the coarse one first.
-        required: Whether all pods must be in one domain of that level.
-        unconstrained: Whether no level is asked for.
-        leaders: 1 if a leader is placed with the pods, else 0.
-        lowest: The index of the lowest level.
+    The search begins at `level`, and with `required` all pods are in one domain of it. `unconstrained`: no level is
+    asked for. `slices` has (level, pods) of each layer, the coarse one first. `leaders` is 1 if a leader is placed with
+    the pods, else 0.
     """
 
     count: int
@@ -162,14 +157,9 @@ class _TooLittle(Exception):
 
 
 def choose(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest) -> KueueChoice:
-    """Return where Kueue puts the pods of one pod set.
+    """Return where Kueue puts the pods of one pod set, or what fits if that is too little.
 
-    Args:
-        levels: The domains of each level with their counts (`fill`); the counts are used up.
-        request: What the pod set asks for.
-
-    Returns:
-        The assignment, or what fits if that is too little.
+    `levels` are the domains of each level with their counts (`fill`), which are used up.
     """
     return _Choice(levels, request).chosen()
 

@@ -20,12 +20,9 @@ READ_QUEUES = "kubectl get clusterqueues,localqueues,cohorts,resourceflavors,top
 
 
 class FoundQueue(Struct, frozen=True):
-    """The queue that a gang names.
+    """The queue that a gang names; no `local_queue` if a ClusterQueue was named.
 
-    Args:
-        cluster_queue: The ClusterQueue; None if it could not be found.
-        local_queue: The LocalQueue; None if a ClusterQueue was named.
-        unknown: Why it could not be found; "" if it was.
+    `unknown` says why the ClusterQueue could not be found; "" if it was.
     """
 
     cluster_queue: ClusterQueue | None = None
@@ -42,18 +39,10 @@ class FoundQueue(Struct, frozen=True):
 
 
 def find_queue(cluster: Cluster, queue: str = "") -> FoundQueue:
-    """Return the queue of a name.
+    """Return the queue of a name, or why it is not known.
 
-    Args:
-        cluster: The cluster with its queues.
-        queue: A LocalQueue, `NAME` or `NAMESPACE/NAME`, or a ClusterQueue; "": the only LocalQueue, else the only
-            ClusterQueue.
-
-    Returns:
-        The queue, or why it is not known.
-
-    Raises:
-        InputError: There is no such queue, or several; the message names them.
+    The name is that of a LocalQueue, `NAME` or `NAMESPACE/NAME`, or of a ClusterQueue; "": the only LocalQueue, else
+    the only ClusterQueue. Raises InputError, which names the queues, if there is no such queue, or several.
     """
     every = [one for one in cluster.queues if isinstance(one, ClusterQueue)]
     local = [one for one in cluster.queues if isinstance(one, LocalQueue)]
@@ -110,13 +99,9 @@ def _unread(cluster: Cluster, kind: str) -> str:
 
 
 class ReadQuota(Struct, frozen=True):
-    """The quota of a ClusterQueue with all that lends to it.
+    """The quota of a ClusterQueue with all that lends to it: all ClusterQueues and Cohorts of its tree.
 
-    Args:
-        tree: All ClusterQueues and Cohorts of its tree.
-        notes: What was assumed.
-        unknown: Why the quota is not known; "" if it is.
-        refused: Why Kueue admits nothing in the tree; "" if it does.
+    `notes` say what was assumed, `unknown` why the quota is not known, `refused` why Kueue admits nothing in the tree.
     """
 
     tree: QuotaTree
@@ -129,13 +114,6 @@ def read_quota(cluster: Cluster, queue: ClusterQueue) -> ReadQuota:
     """Return the quota of a ClusterQueue and of its Cohorts, with what is in use.
 
     What is in use is the reservation in the status of each ClusterQueue, else the sum of the admitted Workloads.
-
-    Args:
-        cluster: The cluster with its queues.
-        queue: The ClusterQueue.
-
-    Returns:
-        The quota; queues and Cohorts outside its tree are left out.
     """
     cohorts = {one.name: one for one in cluster.queues if isinstance(one, Cohort)}
     queues = [one for one in cluster.queues if isinstance(one, ClusterQueue)]

@@ -22,10 +22,7 @@ FlavorResource = tuple[str, str]
 class Quota(Struct, frozen=True):
     """The quota of one resource in one flavor, in whole units (thousandths of CPUs).
 
-    Args:
-        nominal: `nominalQuota`.
-        borrowing_limit: `borrowingLimit`; None: no limit.
-        lending_limit: `lendingLimit`; None: everything may be lent.
+    No `borrowing_limit`: no limit; no `lending_limit`: everything may be lent.
     """
 
     nominal: int
@@ -34,13 +31,9 @@ class Quota(Struct, frozen=True):
 
 
 class QuotaNode(Struct, frozen=True):
-    """A ClusterQueue or a Cohort.
+    """A ClusterQueue or a Cohort with its own quota, the flavors of a queue in the order in which Kueue tries them.
 
-    Args:
-        name: Its name.
-        quotas: Its own quota by flavor and resource, the flavors of a queue in the order in which Kueue tries them.
-        parent: The Cohort above it; "" without.
-        usage: What the workloads of a queue use; None for a Cohort.
+    `parent` is the Cohort above it, "" without. `usage` is what the workloads of a queue use; None for a Cohort.
     """
 
     name: str
@@ -61,12 +54,9 @@ _ORDER = list(QuotaVerdict)
 
 
 class QuotaAnswer(Struct, frozen=True):
-    """What the quota of a ClusterQueue says of a request.
+    """What the quota of a ClusterQueue says of a request: the flavor that Kueue assigns to each resource.
 
-    Args:
-        verdict: Whether it fits.
-        flavors: The flavor of each resource that Kueue assigns.
-        short: The flavor of each resource of which there is too little; "" if the queue does not count it.
+    `short` is the flavor of each resource of which there is too little; "" if the queue does not count it.
     """
 
     verdict: QuotaVerdict
@@ -94,39 +84,15 @@ class QuotaTree:
                 raise InputError(f"the Cohorts {cycle} form a cycle; Kueue admits nothing in them")
 
     def available(self, queue: str, what: FlavorResource) -> int:
-        """Return how much a ClusterQueue may still use now.
-
-        Args:
-            queue: Its name.
-            what: The flavor and the resource.
-
-        Returns:
-            The amount, at least 0.
-        """
+        """Return how much of a flavor and resource a ClusterQueue may still use now, at least 0."""
         return max(0, self._available(self.queues[queue], what))
 
     def potential(self, queue: str, what: FlavorResource) -> int:
-        """Return how much a ClusterQueue may use if nothing else is in use.
-
-        Args:
-            queue: Its name.
-            what: The flavor and the resource.
-
-        Returns:
-            The amount, at least 0.
-        """
+        """Return how much a ClusterQueue may use if nothing else is in use, at least 0."""
         return self._potential(self.queues[queue], what)
 
     def with_usage(self, queue: str, usage: Mapping[FlavorResource, int]) -> QuotaTree:
-        """Return the tree after a ClusterQueue uses more.
-
-        Args:
-            queue: Its name.
-            usage: What it uses more, by flavor and resource.
-
-        Returns:
-            A new tree.
-        """
+        """Return the tree after a ClusterQueue uses this much more."""
         node = self.queues[queue]
         used = node.usage or {}
         both = {what: used.get(what, 0) + usage.get(what, 0) for what in {**used, **usage}}
@@ -144,18 +110,11 @@ class QuotaTree:
         wanted: Mapping[str, int],
         usable: Collection[str] | None = None,
     ) -> QuotaAnswer:
-        """Return whether a request fits in the quota of a ClusterQueue.
+        """Return whether a request fits in the quota of a ClusterQueue, and what is short in the flavor that has most.
 
-        All resources of a group come from one flavor, the first that has enough of each.
-
-        Args:
-            queue: The name of the ClusterQueue.
-            groups: The resources of each of its resource groups (`coveredResources`).
-            wanted: What all pods of a pod set request together.
-            usable: The flavors that the pod set may use; None: all.
-
-        Returns:
-            The verdict, the flavors, and what is too little in the flavor that has the most.
+        All resources of a group come from one flavor, the first that has enough of each. `groups` are the resources of
+        each resource group (`coveredResources`), `wanted` what all pods of a pod set request together, and `usable` the
+        flavors that the pod set may use; None: all.
         """
         covered = {resource for group in groups for resource in group}
         short = dict.fromkeys((name for name in sorted(set(wanted) - covered) if wanted[name]), "")

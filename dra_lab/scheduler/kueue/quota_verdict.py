@@ -16,10 +16,9 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import QUOTA, QuotaAmount, QuotaAnswers, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.nodes import Node as Labelled
-from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
+from dra_lab.model.nodes import LabelSelector, NodeSelectorRequirement
 from dra_lab.model.quantity import QuantityText
-from dra_lab.model.queues import ALTERNATIVES, ClusterQueue, LabelSelector, kueue_title
+from dra_lab.model.queues import ALTERNATIVES, ClusterQueue, kueue_title
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import KUEUE, ResourceFlavor, Topology
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
@@ -50,21 +49,11 @@ def quota_verdict(
     hierarchies: Sequence[Hierarchy] = (),
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
 ) -> QuotaAnswers:
-    """Return what the quota of a queue says of a gang.
+    """Return what the quota of a queue says of a gang, with the amounts of each resource; all pods of the gang count.
 
-    Args:
-        cluster: The cluster with its queues and, as far as it is known, Kueue's Configuration.
-        gang: The gang; all its pods count.
-        queue: The LocalQueue (`NAME` or `NAMESPACE/NAME`) or ClusterQueue; "": the only one.
-        release: The release of Kubernetes.
-        hierarchies: The levels above the nodes.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-
-    Returns:
-        The answer with the amounts of each resource.
-
-    Raises:
-        InputError: There is no such queue, or several.
+    `queue` is a LocalQueue (`NAME` or `NAMESPACE/NAME`) or ClusterQueue; "": the only one. `hierarchies` have the
+    levels above the nodes. `requests` are those of a pod of each group by the name of the workload. Raises InputError
+    if there is no such queue, or several.
     """
     found = find_queue(cluster, queue)
     if found.cluster_queue is None:
@@ -323,10 +312,8 @@ def _selects(selector: LabelSelector, namespace: str) -> bool | None:
         *selector.match_expressions,
     )
     own = tuple(rule for rule in rules if rule.key == _NAMESPACE)
-    if own and namespace:
-        known = Labelled(metadata=ObjectMeta(name=namespace, labels={_NAMESPACE: namespace}))
-        if not node_matches(NodeSelector(node_selector_terms=(NodeSelectorTerm(match_expressions=own),)), known):
-            return False
+    if own and namespace and not LabelSelector(match_expressions=own).matches({_NAMESPACE: namespace}):
+        return False
     return True if len(own) == len(rules) and (namespace or not rules) else None
 
 
@@ -347,18 +334,10 @@ def quota_findings(
     hierarchies: Sequence[Hierarchy] = (),
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
 ) -> Iterator[Finding]:
-    """Yield what the quota of the queue that a gang names says, if it stops the gang or is not known.
+    """Yield what the quota of the queue that a gang names says, if it stops the gang or is not known: at most once.
 
-    Args:
-        cluster: The cluster with its queues.
-        gang: The gang.
-        queue: The queue that the gang names; "": Kueue does not manage the gang.
-        release: The release of Kubernetes.
-        hierarchies: The levels above the nodes.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-
-    Yields:
-        One finding at most; none in a cluster without queues of Kueue, whose queue may be one of KAI or Volcano.
+    There is none for the queue "", with which Kueue does not manage the gang, and none in a cluster without queues of
+    Kueue, whose queue may be one of KAI or Volcano. The arguments are those of `quota_verdict`.
     """
     if not queue or not any(isinstance(one, ClusterQueue) for one in cluster.queues):
         return

@@ -33,11 +33,9 @@ _NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 class TopologyCounts(Struct, frozen=True):
     """What Kueue counts.
 
-    Args:
-        row: The answer.
-        pods: How many pods fit in each domain of the level that the gang requires, by the values of the Topology's
-            labels down to that level; {} if several groups share the domains.
-        chosen: The domain of that level that Kueue would choose; () if there is no such level.
+    `pods` is how many pods fit in each domain of the level that the gang requires, by the values of the Topology's
+    labels down to that level; {} if several groups share the domains. `chosen` is the domain of that level that Kueue
+    would choose; () if there is no such level.
     """
 
     row: VerdictRow
@@ -53,18 +51,11 @@ def topology_counts(
     requests: Mapping[str, Mapping[str, QuantityText]],
     checked: Mapping[str, frozenset[str]] | None = None,
 ) -> TopologyCounts:
-    """Return what Kueue counts of a gang over the nodes of a ResourceFlavor.
+    """Return what Kueue counts of a gang over the nodes of a ResourceFlavor, with the version of Kueue that it assumes.
 
-    Args:
-        cluster: The nodes, their pods, and the objects of Kueue.
-        gang: The gang.
-        hierarchies: The levels above the nodes.
-        flavors: The names of the ResourceFlavors of the queue, the one that Kueue would take first; () if not known.
-        requests: What a pod of each group requests of its node, by the name of the workload.
-        checked: The nodes that Kueue's check of devices leaves, by group; None if it makes no check.
-
-    Returns:
-        The answer, with the pods that fit in each domain and the version of Kueue that it assumes.
+    `flavors` are the names of those of the queue, the one that Kueue would take first; () if not known. `requests` are
+    those of a pod of each group of its node, by the name of the workload. `checked` are the nodes that Kueue's check of
+    devices leaves, by group; None if it makes no check.
     """
     found = _counts(cluster, gang, hierarchies, flavors, requests, checked)
     gates = (DEVICE_CHECK, *((DEVICE_TAINTS,) if checked is not None else ()))

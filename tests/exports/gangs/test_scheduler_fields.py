@@ -6,10 +6,11 @@ import pytest
 import yaml
 from crd_schemas import fields
 
-from dra_lab import Cluster, KubernetesRelease, read_manifests
+from dra_lab import Cluster, KubernetesRelease
 from dra_lab.exports.gangs.scheduler_fields import FIELDS, RENAMED, scheduler_fields
 from dra_lab.findings import Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.folder import read_manifests
 
 JOB = """
 apiVersion: batch/v1

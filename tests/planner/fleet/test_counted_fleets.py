@@ -5,19 +5,19 @@ from __future__ import annotations
 import random
 
 import pytest
-from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from checked_plans import checked_fleet
-from drawn_fleets import PART, a_part, a_rack, asked, draws, seen_by_all, zoned
+from drawn_fleets import PART, a_part, a_rack, asked, draws, zoned
 from msgspec.structs import replace
-from random_devices import CORES, CPU, GPU, NIC, NUMA, RDMA, SHARES, TAG, device_class, slices_of, text
-from sharing_nodes import amounts, ask, node, part
+from random_devices import CORES, CPU, GPU, NIC, NUMA, RDMA, ROOT, SHARES, TAG, device_class, slices_of, text
+from sharing_nodes import amounts, ask, node
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, device, gpu, nic
 
 from dra_lab import ClaimSketch, Cluster, How, Link, Workload, how_many_more
 from dra_lab.model.claims import ALL
 from dra_lab.model.device import Counter, Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.goals import UNPLACED
 from dra_lab.model.slices import CounterSet
 
 SHAPES = {"a": [(at, 1) for at in range(7)], "b": [(0, 4), (4, 4)]}
@@ -28,27 +28,12 @@ def pods(name: str, replicas: int, *requests, links: tuple[Link, ...] = ()) -> W
     return Workload(name, ClaimSketch("claim", requests, links), replicas=replicas)
 
 
-def one_pool():
-    """100 nodes with a NIC each, and 40 GPUs that all of them see."""
-    own = [a_slice(NIC, Device(name="here"), node=f"n{number}") for number in range(100)]
-    far = seen_by_all(a_slice(GPU, *(Device(name=f"far-{number}") for number in range(40)), node="fabric"))
-    return node(*own, far), [pods("w", 60, asked("gpu", GPU), asked("nic", NIC))], 40
-
-
 def zones():
     """60 nodes in six zones: 34 others take all NICs without RDMA, and 10 of 20 pods the 10 with it."""
     far = [(device(f"zone-{at}", {"dra.net/rdma": False}), f"z{at % 6}") for at in range(24)]
     far += [(device(f"all-{at}", {"dra.net/rdma": at % 2 == 0}), "") for at in range(20)]
     nodes = {f"n{at:02}": f"z{at % 6}" for at in range(60)}
     return zoned(nodes, [1] * 60, far), [some_nics(34), rdma_nics(20)], 44
-
-
-def racks():
-    """100 nodes in ten racks with two NICs each, and 15 NICs that all see, of which 8 have RDMA."""
-    far = [(device(f"rack-{at}", {"dra.net/rdma": False}), f"z{at % 10}") for at in range(20)]
-    far += [(device(f"all-{at}", {"dra.net/rdma": at < 8}), "") for at in range(15)]
-    nodes = {f"n{at:03}": f"z{at % 10}" for at in range(100)}
-    return zoned(nodes, [1] * 100, far), [some_nics(30), rdma_nics(20)], 35
 
 
 def some_nics(replicas: int) -> Workload:
@@ -90,33 +75,38 @@ def busy_partitions():
     return node(*slices, claims=(a_claim(*held),)), [pods("w", 320, asked("r", GPU))], 320 - len(held)
 
 
-def held_as_a_whole():
-    """A device that a claim holds without a share serves no other pod (docs/semantics.md 3.11.9)."""
-    gpus = a_slice(GPU, part("held", shareable=True), part("free"))
-    return node(gpus, claims=(a_claim(result("held", GPU)),)), [pods("w", 3, ask("r"))], 1
+PAIRS = {
+    "3111-1111": ([1] * 8, [3, 1, 1, 1, 1, 1, 1, 1]),
+    "six roots": ([0, 1, 0, 1, 2, 1], [3, 3, 0, 1, 2, 1]),
+    "fifteen roots": ([2, 1, 2, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1], [1, 0, 1, 1, 1, 1, 0, 2, 0, 0, 1, 4, 3, 2, 1]),
+}
+"""Servers that were called full, proven, although more pairs fit: the GPUs and NICs on each PCIe root."""
 
 
-FLEETS = [one_pool, zones, racks, partitions, busy_partitions, held_as_a_whole]
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("name", PAIRS)
+def test_every_pair_that_counting_finds_is_placed(name, more):
+    """On each root as many pairs fit as it has of the rarer device."""
+    gpus, nics = (
+        [{ROOT: f"r{at:02}", NUMA: int(2 * at >= len(row))} for at, count in enumerate(row) for _ in range(count)]
+        for row in PAIRS[name]
+    )
+    on = node(
+        a_slice(GPU, *(device(f"gpu-{at}", place) for at, place in enumerate(gpus))),
+        a_slice(NIC, *(device(f"nic-{at}", place) for at, place in enumerate(nics))),
+    )
+    most = sum(map(min, *PAIRS[name]))
+    wanted = pods("pairs", most + more, asked("gpu", GPU), asked("nic", NIC), links=(Link("l", ("gpu", "nic")),))
+    plan = checked_fleet(on, [wanted], release="1.36", first_fit=False)
+    assert (len(plan.pods), plan.goal(UNPLACED).proven) == (min(most, most + more), True)
 
 
-@pytest.mark.parametrize("made", [pytest.param(one, marks=pytest.mark.long) if one is racks else one for one in FLEETS])
+@pytest.mark.parametrize("made", [zones, partitions, busy_partitions])
 def test_as_many_pods_are_placed_as_counting_says(made):
     """No more pods fit, and every goal is proven."""
     on, wanted, most = made()
     plan = checked_fleet(on, wanted, release="1.37", first_fit=False)
     assert (len(plan.pods), plan.proven) == (most, True)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("fleet", "most"), [("chassis", 100), ("islands", 72)])
-def test_nodes_before_shared_gpus_hold_nearly_all_pods_that_counting_allows(fleet, most):
-    """50 nodes with two NICs before 4 chassis, and 64 nodes before islands: of GPUs, 256 are left for eight more."""
-    if fleet == "chassis":
-        on, wanted = before_chassis(50, 4), tuple(map(with_nic, profiles(4)))
-    else:
-        on, wanted = before_islands(64, 32)
-    plan = checked_fleet(on, wanted, release="1.36", first_fit=False, time_limit=10)
-    assert 0.95 * most <= len(plan.pods) <= most
 
 
 @pytest.mark.long

@@ -1,17 +1,16 @@
-"""Whatever moment a fleet is cancelled at, the pods that come back keep every rule, and no proof is made up."""
+"""A fleet's plan proves nothing false, also when it is cancelled: pods keep every rule, and bounds hold."""
 
 from __future__ import annotations
 
 import dataclasses
 import random
-import threading
 
 import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
 from benchmarks.mixed_cluster import NUMA, mixed_cluster, workloads
 from cancelled import CancelledAfter, assert_true_goals
-from checked_plans import checked_fleet
+from checked_plans import broken_rules, checked_fleet
 from drawn_fleets import FAMILIES
 from msgspec.structs import replace
 from small_nodes import attribute
@@ -82,18 +81,6 @@ def test_a_cancel_at_any_look_gives_what_is_known(made):
             assert_true_goals(plan, best)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("made", [pairs, mixed])
-def test_a_plan_without_a_cancel_is_the_same(made):
-    """An event that is never set changes nothing."""
-    plans = [checked_fleet(*made(), release=RELEASE, cancel=event, first_fit=False) for event in (None, never())]
-    assert plans[0].pods == plans[1].pods
-
-
-def never() -> threading.Event:
-    return threading.Event()
-
-
 @pytest.mark.parametrize("looks", [1, 10, 20, 40])
 def test_partitioned_nodes_are_used_or_counted_at_every_cancel(looks):
     """Once a node was read a cancel gives a plan, whose nodes are none of those that were not examined."""
@@ -106,3 +93,29 @@ def test_nodes_that_are_no_trees_get_pods_before_their_best_plan_is_known(looks,
     """The plan of an early cancel has pods on the nodes that were examined, that of a later one on all nodes."""
     plan = checked_fleet(*on_two_numa_nodes(), release="1.36", cancel=CancelledAfter(looks), first_fit=False)
     assert len(plan.pods) >= pods
+
+
+def test_no_time_gives_no_answer():
+    """Without any time there is no plan and nothing is said to be impossible."""
+    plan = checked_fleet(*mixed(), release=RELEASE, time_limit=0.0)
+    assert plan.status is PlanStatus.STOPPED
+    assert not plan.proven
+
+
+def test_misfit_of_a_fleet_is_proven():
+    """A fleet of which nothing fits, or not all where all are asked for, is infeasible with proof."""
+    few, nothing = mixed_cluster(5), workloads((3,), must=False, kinds=((9, 9, 8),))
+    too_many = workloads((500,), must=False, kinds=((4, 4, 32),))
+    plan = checked_fleet(few, too_many, release=RELEASE, objective="nodes")
+    assert checked_fleet(few, nothing, release=RELEASE).status is PlanStatus.INFEASIBLE
+    assert (plan.status, plan.pods) == (PlanStatus.INFEASIBLE, ())
+
+
+def test_first_fit_stands_on_the_same_nodes():
+    """kube-scheduler's first fit is tried on the plan's nodes, with devices of its own, and is never better."""
+    cluster = mixed_cluster(8)
+    plan = checked_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
+    theirs = dataclasses.replace(plan, status=PlanStatus.FEASIBLE, pods=plan.first_fit.pods, goals=())
+    assert {pod.node for pod in theirs.pods} <= set(plan.nodes)
+    assert broken_rules(cluster, theirs, RELEASE) == []
+    assert [goal.value for goal in plan.goals] <= [goal.value for goal in plan.first_fit.goals]

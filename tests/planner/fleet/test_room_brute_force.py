@@ -6,6 +6,8 @@ import os
 import random
 
 import pytest
+from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
+from benchmarks.mixed_cluster import mixed_cluster, workloads
 from brute_force import TooLarge
 from brute_force_questions import SO_MANY, Packings, fits_somewhere, most_pods, times
 from cancelled import CancelledAfter
@@ -88,6 +90,33 @@ def _largest(seed, cluster, draw, release, *, sharing, coupled):
     assert job.scale == job.scale_bound, f"seed {seed}"
     assert bool(job.node) == bool(job.scale), f"seed {seed}"
     return True
+
+
+def bound_at_once(cluster, workload) -> int:
+    """Return the bound of a question that is cancelled before it begins."""
+    return how_many_more(cluster, workload, release="1.37", cancel=CancelledAfter(0)).count.bound
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize(("sharing", "coupled"), KINDS)
+def test_bounds_of_clusters_that_were_never_read_hold(sharing, coupled, part):
+    """On nodes whose devices no selector was evaluated on, no set of pods is larger than the sum of the bounds."""
+    for number in range(10):
+        cluster, draw, _ = small(f"unread {part} {number} {sharing} {coupled}", sharing=sharing, coupled=coupled)
+        sketch = draw()
+        try:
+            expected = most_pods(cluster, sketch, KubernetesRelease("1.37"))
+        except TooLarge:
+            continue
+        assert expected <= bound_at_once(cluster, Workload("w", sketch)), number
+
+
+def test_the_bound_of_what_was_never_read_is_what_counting_allows():
+    """A pair needs a GPU and a NIC, and CPUs shared without limit leave the bound of the GPUs."""
+    cluster, pair = irregular_cluster(20, 8), Workload("pair", drawn_pairs(1))
+    assert how_many_more(cluster, pair, release="1.37").count.bound <= bound_at_once(cluster, pair) < 20 * 8
+    assert bound_at_once(mixed_cluster(5), workloads((1, 1, 1), must=False)[0]) <= 5 * 2
 
 
 @pytest.mark.some(1)

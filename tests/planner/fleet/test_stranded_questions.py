@@ -9,9 +9,10 @@ from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from cancelled import CancelledAfter
+from msgspec.structs import replace
 from random_clusters import random_workloads, small_fleet, switches
-from random_devices import GPU, NIC, selector
-from sharing_nodes import RELEASE, ask, node
+from random_devices import GPU, NIC, TAG, selector, text
+from sharing_nodes import RELEASE, ask, counted, node, part
 from small_nodes import a_slice, device, gpu, nic
 
 from dra_lab import ClaimSketch, How, Link, stranded
@@ -106,3 +107,22 @@ def test_kinds_of_a_request_that_nothing_matches_are_those_of_its_class():
     assert [(kind.kind, kind.free, kind.usable) for kind in stranded(found, [claim], release=RELEASE).kinds] == [
         ("gpu", 1, 0)
     ]
+
+
+WHOLE = f'has(device.attributes["x.example"].tag) && device.attributes["{TAG.split("/")[0]}"].tag == "whole"'
+
+
+def test_partitions_are_stranded_as_far_as_counters_feed_them():
+    """Counters provide three of seven partitions of two slices: a pod uses two of them, and one is stranded."""
+    slices = counted(*(part(f"slice-{n}", slices=2) for n in range(7)), slices=7)
+    (kind,) = stranded(node(*slices), [ClaimSketch("c", (ask("g", count=2),))], release=RELEASE).kinds
+    assert (kind.free, kind.usable, kind.stranded, kind.least, kind.proven) == (3, 2, 1, 1, True)
+
+
+def test_of_partitions_of_different_sizes_the_most_that_is_stranded_is_said():
+    """A pod that takes the whole leaves nothing of its slices: that six are stranded is no more than a bound."""
+    whole = replace(part("whole", slices=7), attributes={TAG: text("whole")})
+    slices = counted(whole, *(part(f"slice-{n}", slices=1) for n in range(7)), slices=7)
+    asked = ask("g", selectors=(selector(WHOLE),))
+    (kind,) = stranded(node(*slices), [ClaimSketch("c", (asked,))], release=RELEASE).kinds
+    assert (kind.free, kind.usable, kind.stranded, kind.least, kind.proven) == (7, 1, 6, 0, False)

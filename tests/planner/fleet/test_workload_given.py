@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dra_lab import ClaimSketch, Workload, read_sketch
+from dra_lab import ClaimSketch, Workload, load_cluster, read_sketch
 from dra_lab.errors import InputError
-from dra_lab.planner.fleet import multiple
+from dra_lab.planner.fleet import multiple, plan_fleet
 
 ONE = ClaimSketch(name="one")
 
@@ -34,3 +34,16 @@ def test_a_request_that_a_claim_does_not_have_is_refused():
     """The message names those that it has."""
     with pytest.raises(InputError, match="no request 'gpus' to scale; requests: gpu"):
         multiple(read_sketch("sample:two-sockets/lesson"), 2, ["gpus"])
+
+
+@pytest.mark.parametrize("changes", [{"replicas": -1}, {"pods": ()}])
+def test_workloads_that_cannot_be_planned_are_refused(changes):
+    """A message says which workload it is."""
+    with pytest.raises(InputError, match="one-gpu"):
+        plan_fleet(load_cluster("sample:two-sockets"), [replace(Workload("one-gpu", ONE), **changes)])
+
+
+def test_two_workloads_of_one_name_are_refused():
+    """Their pods could not be told apart."""
+    with pytest.raises(InputError, match="twice"):
+        plan_fleet(load_cluster("sample:two-sockets"), [Workload("a", ONE)] * 2)

@@ -37,31 +37,10 @@ def sharing(name: str, pods: int = 2, **more) -> PodGroup:
     return PodGroup(name, (GPU,), count=pods, shared_claims=(SHARED,), **more)
 
 
-def test_each_group_is_on_one_node():
-    """Two nodes of three GPUs are enough for two groups of two pods, and one node of six is not needed."""
-    plan = checked_gangs(nodes(3, 3), [Workload("g", (sharing("a"), sharing("b")))])
-    [placed] = plan.placed_gangs
-    placed_on = {(one.group, one.node) for one in (*placed.pods, *placed.shared)}
-    assert (plan.proven, len(placed_on), len({node for _, node in placed_on})) == (True, 2, 2)
-
-
-@pytest.mark.parametrize(("counts", "status"), [((2, 2, 2), PlanStatus.INFEASIBLE), ((3, 1), PlanStatus.OPTIMAL)])
-def test_the_claim_takes_its_devices_once_on_the_node_of_the_group(counts, status):
-    """Two pods and their claim need three GPUs of one node."""
-    assert checked_gangs(nodes(*counts), [Workload("g", (sharing("a"),))]).status is status
-
-
 def test_a_group_with_shared_claims_has_a_pod():
     """Without one its claim would have no devices."""
     with pytest.raises(InputError, match="give a min of 1 or more"):
         checked_gangs(nodes(4), [Workload("g", (sharing("a", minimum=0), PodGroup("b", (GPU,), count=1)))])
-
-
-def test_a_gang_with_both_kinds_of_shared_claims_is_on_one_node():
-    """The claim of the gang holds all its pods to one node."""
-    gang = Workload("g", (sharing("a"), sharing("b")), shared_claims=(SHARED,))
-    plan = checked_gangs(nodes(3, 4, 7), [gang])
-    assert (plan.proven, plan.placed_gangs[0].nodes, len(plan.placed_gangs[0].shared)) == (True, ("n2",), 3)
 
 
 def test_nodes_to_add_have_the_claim_too():
@@ -122,15 +101,6 @@ def test_pods_that_have_only_a_shared_claim_are_on_its_node(gpus, replicas, plac
     assert [(len(one.pods), len(one.nodes)) for one in plan.placed_gangs] == [(3, 1)] * placed
     assert plan.goal("gangs").proven
     assert {domain.pods for domain in plan.where} == {Bounded(3, 3)}
-
-
-def test_a_group_with_only_a_shared_claim_stands_beside_others():
-    """The leader has no device of its own, and is on the node of the two workers."""
-    leader, workers = PodGroup("leader", (), count=1, leader=True), PodGroup("worker", (GPU,), count=2)
-    on = networked(racks="ab", gpus=3)
-    placed = checked_gangs(on, [Workload("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed_gangs
-    assert [[pod.group for pod in one.pods] for one in placed] == [["leader", "worker", "worker"]] * 2
-    assert [len(one.nodes) for one in placed] == [1, 1]
 
 
 def test_the_bound_of_a_domain_counts_pods_with_only_a_shared_claim():

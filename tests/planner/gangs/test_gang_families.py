@@ -43,14 +43,6 @@ def gang(pods: int, gpus: int, level: str = "rack", replicas: int = 1) -> Worklo
     return Workload("train", [worker], level=level, replicas=replicas)
 
 
-@pytest.mark.parametrize(("pods", "gpus"), [(8, 4), pytest.param(5, 2, marks=pytest.mark.long), (16, 3), (40, 1)])
-def test_identical_nodes_have_as_many_gangs_as_the_division_says(pods, gpus):
-    """In racks of 16 identical nodes, each rack has the whole part of its pods divided by the size."""
-    cluster, hierarchy = racks([[EACH] * 16 for _ in range(60)])
-    found = how_many_more(cluster, gang(pods, gpus), hierarchies=[hierarchy])
-    assert (found.count.value, found.count.bound) == (60 * (16 * (EACH // gpus) // pods),) * 2
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_racks_of_different_free_counts_are_summed(seed):
     """Each rack has the whole part of its own pods divided by the size."""

@@ -6,18 +6,10 @@ import pytest
 from checked_gangs import checked_gangs
 from msgspec.structs import replace
 
-from dra_lab import (
-    ClaimSketch,
-    KubernetesRelease,
-    NewDomains,
-    NodeType,
-    PodGroup,
-    Workload,
-    load_cluster,
-    nodes_to_add,
-)
+from dra_lab import ClaimSketch, KubernetesRelease, NodeType, PodGroup, Workload, load_cluster, nodes_to_add
 from dra_lab.errors import InputError, NodeError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.node_type import NewDomains
 from dra_lab.model.plan import PlanStatus
 
 LEAF = "leaf switch"
@@ -56,8 +48,8 @@ def test_identical_nodes_are_counted_by_division(pods, gpus, replicas, pod):
 def test_the_cheapest_mix_is_found(pod):
     """A node of half the devices for less than half the cost is taken twice."""
     gpus, own = [{"gpu.nvidia.com": 4}], {"gpu.nvidia.com": {"type": "gpu"}}
-    half = NodeType.from_roots("half", gpus, attributes=own, cost=1.4, places=0, new_domains=NewDomains(nodes=12))
-    whole = NodeType.like("h100-09", cost=3, places=0, new_domains=NewDomains(nodes=12))
+    half = NodeType.from_roots("half", gpus, attributes=own, cost=1.4, places=0, new_domains=12)
+    whole = NodeType.like("h100-09", cost=3, places=0, new_domains=12)
     found = nodes_to_add(pod, [gang(12, 4)], types=[whole, half])
     assert ([(one.type, one.count) for one in found.added], found.cost) == ([("half", 12)], pytest.approx(16.8))
 

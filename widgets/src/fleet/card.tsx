@@ -4,7 +4,7 @@ import { type ComponentProps, type MouseEvent, useLayoutEffect, useRef, useState
 import { Button } from "../components/button";
 import { Card, Lines } from "../components/content";
 import { useMenu } from "../components/popover";
-import type { PodsRow, WhyStrandedRow } from "../generated/models";
+import type { PodsRow, WhyNotRow } from "../generated/models";
 import { safeSvg } from "../hardware/tree";
 import { useChannel, useTrait } from "../plan/model";
 import { Bars as TestBars } from "../plan/why_not";
@@ -65,7 +65,7 @@ export function NodeCard() {
 }
 
 /** Why devices of the node are stranded: the tests of the planner, and what would make some of them usable. */
-function Why({ why }: { why: WhyStrandedRow }) {
+function Why({ why }: { why: WhyNotRow }) {
   return (
     <section className="dra-stack dra-fleet-why" aria-label={why.title}>
       <h4>{why.title}</h4>

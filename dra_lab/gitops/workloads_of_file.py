@@ -1,9 +1,9 @@
-"""The gangs in a file: Job, JobSet, LeaderWorkerSet, MPIJob, Volcano Job, Workload, or the pods of a PodGroup."""
+"""The workloads in a file: a Deployment or Pod, and gangs such as a Job, JobSet or LeaderWorkerSet."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.claims_of_file import ReadPod, pods_with_claims
+from dra_lab.gitops.claims_of_file import Question, pods_with_claims
 from dra_lab.gitops.folder import Document, read_manifests, with_topologies
 from dra_lab.gitops.gang_fields import (
     SUBGROUP,
@@ -52,33 +52,15 @@ _TOGETHER = ("JobSet", "LeaderWorkerSet")
 """Kinds that are no Job and whose pods work together."""
 
 
-class ReadGang(Struct, frozen=True):
-    """A gang as its file asks for it.
+class ReadWorkload(Struct, frozen=True):
+    """A workload as its file asks for it, with the nodes that its pods' own selectors admit and the file's classes.
 
-    Args:
-        gang: The gang; its levels are label keys as in the file, or names of levels.
-        cluster: The cluster with the DeviceClasses and Topology objects of the file, and the nodes that the pods' own
-            node selectors admit.
-        subject: The object, for example `Job/train`.
-        queue: The LocalQueue of Kueue; "": none.
-        findings: What a person must know of the file.
-        requests: By group, what a pod requests of its node: CPUs, memory and extended resources that no DeviceClass
-            provides.
-
-    Example:
-        >>> from dra_lab import PodGroup, Workload, load_cluster, read_sketch
-        >>> from dra_lab.gitops.gangs_of_file import ReadGang
-
-        Both workers start together or not at all.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gang = Workload("train", [worker])
-        >>> read = ReadGang(gang, load_cluster("sample:two-sockets"), "Job/train", "team-a")
-        >>> read.gang.size, read.queue
-        (2, 'team-a')
+    Levels are label keys as in the file, or names of levels. `subject` is the object (`Job/train`), and `queue` the
+    LocalQueue of Kueue. `requests` is by group what a pod requests of its node: CPUs, memory and extended resources
+    that no DeviceClass provides.
     """
 
-    gang: Workload
+    workload: Workload
     cluster: Cluster
     subject: str
     queue: str = ""
@@ -94,27 +76,27 @@ def asks_for_gang(source: str | Path, *, named: bool = False) -> bool:
     """
     manifests = read_manifests([source])
     groups = {item.name for item in manifests.documents if item.kind == "PodGroup"}
-    for document in manifests.documents:
-        pods = tuple(pod_templates(document))
-        if not pods:
-            continue
-        version = str(document.value.get("apiVersion") or "")
-        if named and (document.kind in _TOGETHER or document.kind.endswith("Job")):
-            return True
-        if version.startswith(_GANG_GROUPS) or any(_group_name(pod) in groups or _kueue_group(pod) for pod in pods):
-            return True
-        written = written_gang(document, pods)
-        levels = (written.constraint, *(group.constraint for group in written.groups))
-        if written.least or any(one.required or one.preferred or one.slices for one in levels):
-            return True
-    return False
+    every = ((document, tuple(pod_templates(document))) for document in manifests.documents)
+    return any(_starts_together(document, pods, groups, named=named) for document, pods in every if pods)
 
 
-def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> tuple[ReadGang, ...]:
-    """Return the gangs of the workloads in a file or folder whose pods request devices.
+def _starts_together(document: Document, pods: Sequence[PodTemplate], groups: Collection[str], *, named: bool) -> bool:
+    version = str(document.value.get("apiVersion") or "")
+    if named and (document.kind in _TOGETHER or document.kind.endswith("Job")):
+        return True
+    if version.startswith(_GANG_GROUPS) or any(_group_name(pod) in groups or _kueue_group(pod) for pod in pods):
+        return True
+    written = written_gang(document, pods)
+    levels = (written.constraint, *(group.constraint for group in written.groups))
+    return bool(written.least) or any(one.required or one.preferred or one.slices for one in levels)
 
-    Reads Job, JobSet, LeaderWorkerSet, MPIJob, Volcano Job, Workload of Kueue, and the pods that name a PodGroup of
-    Kubernetes, Volcano or KAI. Pods without devices are not planned; a Finding names them.
+
+def read_workloads(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> tuple[ReadWorkload, ...]:
+    """Return the workloads in a file or folder whose pods request devices.
+
+    Gangs are Job, JobSet, LeaderWorkerSet, MPIJob, Volcano Job, Workload of Kueue, and the pods that name a PodGroup
+    of Kubernetes, Volcano or KAI. The pods of a Deployment, or of any other kind, are replicas of one pod. Pods of a
+    gang without devices are not planned; a Finding names them.
 
     Args:
         source: The file or folder.
@@ -122,7 +104,7 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
         release: The release of Kubernetes to plan for.
 
     Returns:
-        The gangs in the order of the file.
+        The workloads in the order of the file.
 
     Raises:
         SourceError: The file cannot be read, or a claim is nowhere.
@@ -133,7 +115,7 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
         >>> from pathlib import Path
         >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster
         >>> from dra_lab.exports.gangs.gang_files import gang_files
-        >>> from dra_lab import read_gangs, read_sketch
+        >>> from dra_lab import read_workloads, read_sketch
 
         Both workers start together or not at all.
 
@@ -142,12 +124,12 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
         The files are those that Kueue reads.
 
         >>> files = gang_files(Workload("train", [worker], level="host"), "kueue", queue="team-a")
-        >>> _ = [Path(name).write_text(text) for name, text in files.documents.items()]
+        >>> _ = [Path(name).write_text(text) for name, text in files.texts.items()]
 
         They are read as the gang that was written.
 
-        >>> [read] = read_gangs(".", load_cluster("sample:two-sockets"), KubernetesRelease("1.36"))
-        >>> read.gang.size, read.gang.level, read.queue
+        >>> [read] = read_workloads(".", load_cluster("sample:two-sockets"), KubernetesRelease("1.36"))
+        >>> read.workload.size, read.workload.level, read.queue
         (2, 'kubernetes.io/hostname', 'team-a')
     """
     manifests = read_manifests([source])
@@ -160,14 +142,23 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
         name, plain = _group_name(pod), _kueue_group(pod)
         key = ("PodGroup", name) if name in groups else ("", plain) if plain else (pod.subject, pod.document.at(""))
         members.setdefault(key, []).append(pod)
-    found: list[ReadGang] = []
+    found: list[ReadWorkload] = []
     for (kind, which), pods in members.items():
         group = groups[str(which)] if kind == "PodGroup" else None
         if any(read_pods[_place(pod)] is not None for pod in pods):
-            found.append(_read(cluster, pods, read_pods, release, group, "" if kind else str(which)))
+            alone = not _starts_together(pods[0].document, pods, groups, named=True)
+            read = _read(cluster, pods, read_pods, release, group, "" if kind else str(which))
+            found.append(replace(read, workload=_as_replicas(read.workload)) if alone else read)
     if not found:
         raise InputError(f"no workload in {str(source)!r} requests devices")
     return tuple(found)
+
+
+def _as_replicas(workload: Workload) -> Workload:
+    """Return pods that start one by one as replicas of one pod; pods that share a claim stay as they are."""
+    if len(workload.pods) > 1 or workload.every_shared_claim:
+        return workload
+    return Workload(workload.name, workload.claims, replicas=workload.size)
 
 
 def _place(pod: PodTemplate) -> tuple[object, str]:
@@ -209,15 +200,15 @@ def _plain_pods(pods: Sequence[PodTemplate], name: str) -> WrittenGang:
 def _read(
     cluster: Cluster,
     pods: Sequence[PodTemplate],
-    read_pods: Mapping[tuple[object, str], ReadPod | None],
+    read_pods: Mapping[tuple[object, str], Question | None],
     release: KubernetesRelease,
     group: Document | None,
     plain: str = "",
-) -> ReadGang:
+) -> ReadWorkload:
     written = _joined([written_gang(pod.document, [pod], group) for pod in pods], group) if group else None
     written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
-    found: list[tuple[WrittenGroup, ReadPod]] = []
+    found: list[tuple[WrittenGroup, Question]] = []
     findings = [*written.findings]
     if written.claims and not release.enabled("DRAWorkloadResourceClaims"):
         message = "the gate DRAWorkloadResourceClaims is off, so each pod gets a claim of its own; dra-lab plans one"
@@ -234,7 +225,7 @@ def _read(
             raise InputError(f"{pod.subject}: {names} is already allocated; plan claims that have no devices yet")
         findings += pod.findings
         found.append((one, pod))
-    nodes = {pod.nodes for _, pod in found}
+    nodes = {pod.admitted for _, pod in found}
     if len(nodes) > 1:
         raise InputError(f"{written.name}: the node selectors of its groups admit different nodes")
     [admitted] = nodes
@@ -243,7 +234,7 @@ def _read(
     subject = f"PodGroup/{group.name}" if group else plain or pods[0].subject
     requests = {one.name: _requests(one.pod, on) for one, _ in found}
     gang = _gang(written, found, cluster)
-    return ReadGang(gang, on, subject, written.queue, tuple(dict.fromkeys(findings)), requests)
+    return ReadWorkload(gang, on, subject, written.queue, tuple(dict.fromkeys(findings)), requests)
 
 
 def _requests(pod: PodTemplate, cluster: Cluster) -> dict[str, str | int | float]:
@@ -296,7 +287,7 @@ def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], 
     }
 
 
-def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, ReadPod]], cluster: Cluster) -> Workload:
+def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, Question]], cluster: Cluster) -> Workload:
     shares = [_shared(written, one) for one, _ in found]
     times = Counter(key for each in shares for key in each)
     if any(1 < count < len(found) for count in times.values()):

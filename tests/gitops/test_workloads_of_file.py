@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import Cluster, KubernetesRelease, Workload, hierarchies, load_cluster, read_gangs
+from dra_lab import Cluster, KubernetesRelease, Workload, hierarchies, load_cluster, read_workloads
 from dra_lab.errors import InputError
-from dra_lab.gitops.gangs_of_file import ReadGang
+from dra_lab.gitops.workloads_of_file import ReadWorkload
 from dra_lab.planner.gangs import plan_gangs
 
 BLOCK, RACK, CLIQUE = "example.com/block", "example.com/rack", "nvidia.com/gpu.clique"
@@ -39,10 +39,10 @@ def nvl72() -> Cluster:
 
 @pytest.fixture
 def read(tmp_path, nvl72):
-    def reading(*objects: str, cluster: Cluster = nvl72) -> tuple[ReadGang, ...]:
+    def reading(*objects: str, cluster: Cluster = nvl72) -> tuple[ReadWorkload, ...]:
         file = tmp_path / "objects.yaml"
         file.write_text("\n---\n".join((TEMPLATE, *objects)))
-        return read_gangs(file, cluster, KubernetesRelease("1.36"))
+        return read_workloads(file, cluster, KubernetesRelease("1.36"))
 
     return reading
 
@@ -58,20 +58,24 @@ def test_a_job_of_kueue(read):
     text = head("batch/v1", "Job").replace("annotations:", "labels: {kueue.x-k8s.io/queue-name: team-a}, annotations:")
     pods = template(required_topology=CLIQUE)
     [found] = read(f"{text}spec: {{parallelism: 8, completions: 8, template: {pods}}}")
-    assert (found.gang.level, found.queue, shape(found.gang)) == (CLIQUE, "team-a", [("pods", 8, 8, "", "", ())])
+    assert (found.workload.level, found.queue, shape(found.workload)) == (
+        CLIQUE,
+        "team-a",
+        [("pods", 8, 8, "", "", ())],
+    )
 
 
 def test_slices_of_kueue(read):
     pods = template(preferred_topology=BLOCK, slice_required_topology=RACK, slice_size="4")
     [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 8, template: {pods}}}")
-    assert (found.gang.prefer_level, found.gang.pods[0].slices) == (BLOCK, ((4, RACK),))
+    assert (found.workload.prefer_level, found.workload.pods[0].slices) == (BLOCK, ((4, RACK),))
 
 
 def test_layers_of_slices_are_json(read):
     layers = f'[{{"topology":"{BLOCK}","size":8}},{{"topology":"{RACK}","size":4}}]'
     pods = template(slice_required_topology_constraints=layers)
     [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 16, template: {pods}}}")
-    assert found.gang.pods[0].slices == ((8, BLOCK), (4, RACK))
+    assert found.workload.pods[0].slices == ((8, BLOCK), (4, RACK))
 
 
 def jobset(annotations: str = "") -> str:
@@ -86,13 +90,13 @@ def jobset(annotations: str = "") -> str:
 
 def test_the_jobs_of_a_jobset_are_groups(read):
     [found] = read(jobset())
-    assert shape(found.gang) == [("lead", 1, 1, "", "", ()), ("work", 8, 8, RACK, "", ())]
+    assert shape(found.workload) == [("lead", 1, 1, "", "", ()), ("work", 8, 8, RACK, "", ())]
 
 
 def test_an_exclusive_topology_is_slices_and_a_finding(read):
     """Each child job is in one domain; that others stay out is not planned."""
     [found] = read(jobset(f"alpha.jobset.sigs.k8s.io/exclusive-topology: {RACK}"))
-    assert [group.slices for group in found.gang.pods] == [((1, RACK),), ((4, RACK),)]
+    assert [group.slices for group in found.workload.pods] == [((1, RACK),), ((4, RACK),)]
     assert "gang-exclusive" in {finding.rule for finding in found.findings}
 
 
@@ -101,9 +105,9 @@ def test_groups_of_a_leaderworkerset_are_gangs(read):
     inner = f"size: 4, leaderTemplate: {template(**both)}, workerTemplate: {template(**both)}"
     text = head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
     [found] = read(f"{text}spec: {{replicas: 3, leaderWorkerTemplate: {{{inner}}}}}")
-    assert (found.gang.replicas, found.gang.level) == (3, RACK)
-    assert shape(found.gang) == [("leader", 1, 1, "", "", ()), ("worker", 3, 3, "", "", ())]
-    assert [group.leader for group in found.gang.pods] == [True, False]
+    assert (found.workload.replicas, found.workload.level) == (3, RACK)
+    assert shape(found.workload) == [("leader", 1, 1, "", "", ()), ("worker", 3, 3, "", "", ())]
+    assert [group.leader for group in found.workload.pods] == [True, False]
 
 
 def test_a_group_of_pod_sets_has_a_leader_with_workers_in_slices(read):
@@ -115,8 +119,8 @@ def test_a_group_of_pod_sets_has_a_leader_with_workers_in_slices(read):
         for name, n, pods in (("driver", 1, template(**both)), ("work", 8, workers))
     )
     [found] = read(f"{head('jobset.x-k8s.io/v1alpha2', 'JobSet')}spec: {{replicatedJobs: [{jobs}]}}")
-    assert (found.gang.level, [group.leader for group in found.gang.pods]) == (BLOCK, [True, False])
-    assert [group.slices for group in found.gang.pods] == [(), ((4, RACK),)]
+    assert (found.workload.level, [group.leader for group in found.workload.pods]) == (BLOCK, [True, False])
+    assert [group.slices for group in found.workload.pods] == [(), ((4, RACK),)]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_subgroups_of_workers_are_slices(read, size, kind, slices, rules):
     annotation = f"leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology: {RACK}"
     text = head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", annotation)
     [found] = read(f"{text}spec: {{leaderWorkerTemplate: {{{inner}}}}}")
-    assert [group.slices for group in found.gang.pods] == [(), slices]
+    assert [group.slices for group in found.workload.pods] == [(), slices]
     assert [finding.rule for finding in found.findings] == rules
 
 
@@ -139,13 +143,13 @@ def test_segments_of_kai_are_slices(read):
     worker = f"{{metadata: {{annotations: {segments}}}, spec: {POD}}}"
     specs = f"Worker: {{replicas: 4, template: {worker}}}"
     [found] = read(f"{head('kubeflow.org/v1', 'PyTorchJob')}spec: {{pytorchReplicaSpecs: {{{specs}}}}}")
-    assert shape(found.gang) == [("worker", 4, 4, "", "", ((2, RACK),))]
+    assert shape(found.workload) == [("worker", 4, 4, "", "", ((2, RACK),))]
 
 
 def test_a_launcher_without_devices_is_not_planned(read):
     specs = f"Launcher: {{replicas: 1, template: {template(BARE)}}}, Worker: {{replicas: 6, template: {template()}}}"
     [found] = read(f"{head('kubeflow.org/v2beta1', 'MPIJob')}spec: {{mpiReplicaSpecs: {{{specs}}}}}")
-    assert (shape(found.gang), [finding.rule for finding in found.findings]) == (
+    assert (shape(found.workload), [finding.rule for finding in found.findings]) == (
         [("worker", 6, 6, "", "", ())],
         ["gang-without-devices"],
     )
@@ -162,21 +166,21 @@ def volcano(network: str, least: int = 4) -> str:
 def test_tiers_of_volcano_are_levels_of_hypernodes(read):
     """A number of a tier becomes the name of the level; a partition is a slice."""
     [found] = read(volcano("{mode: hard, highestTierAllowed: 2}"), cluster=load_cluster("sample:nvlink-over-spines"))
-    assert found.gang.level == "spine"
-    assert shape(found.gang) == [("t0", 8, 4, "", "", ((4, "leaf switch"),))]
+    assert found.workload.level == "spine"
+    assert shape(found.workload) == [("t0", 8, 4, "", "", ((4, "leaf switch"),))]
 
 
 def test_a_soft_topology_of_volcano_names_no_level(read):
     """A note says so."""
     [found] = read(volcano("{mode: soft}"))
-    assert (found.gang.level, "gang-soft" in {finding.rule for finding in found.findings}) == ("", True)
+    assert (found.workload.level, "gang-soft" in {finding.rule for finding in found.findings}) == ("", True)
 
 
 def test_a_workload_of_kueue(read):
     """`minCount` is the least of a pod set."""
     pods = f"{{name: main, count: 6, minCount: 2, topologyRequest: {{required: {RACK}}}, template: {template()}}}"
     [found] = read(f"{head('kueue.x-k8s.io/v1beta2', 'Workload')}spec: {{queueName: q, podSets: [{pods}]}}")
-    assert (found.gang.level, found.queue, shape(found.gang)) == (RACK, "q", [("main", 6, 2, "", "", ())])
+    assert (found.workload.level, found.queue, shape(found.workload)) == (RACK, "q", [("main", 6, 2, "", "", ())])
 
 
 def test_a_pod_set_of_kueue_may_start_without_pods(read):
@@ -185,7 +189,7 @@ def test_a_pod_set_of_kueue_may_start_without_pods(read):
         f"{{name: {name}, count: 2, minCount: {n}, template: {template()}}}" for name, n in (("a", 2), ("b", 0))
     )
     [found] = read(f"{head('kueue.x-k8s.io/v1beta2', 'Workload')}spec: {{queueName: q, podSets: [{pods}]}}")
-    assert [one[:3] for one in shape(found.gang)] == [("a", 2, 2), ("b", 2, 0)]
+    assert [one[:3] for one in shape(found.workload)] == [("a", 2, 2), ("b", 2, 0)]
 
 
 def pod(number: int, spec: str, annotations: str = "") -> str:
@@ -198,7 +202,7 @@ def test_pods_of_a_pod_group_are_one_gang(read):
     spec = f"{{schedulingPolicy: {{gang: {{minCount: 2}}}}, schedulingConstraints: {{topology: [{{key: {CLIQUE}}}]}}}}"
     member = "{schedulingGroup: {podGroupName: train}, " + POD[1:]
     found = read(f"{head('scheduling.k8s.io/v1beta1', 'PodGroup')}spec: {spec}", *(pod(n, member) for n in range(3)))
-    assert [(one.subject, one.gang.level, shape(one.gang)) for one in found] == [
+    assert [(one.subject, one.workload.level, shape(one.workload)) for one in found] == [
         ("PodGroup/train", CLIQUE, [("pods", 3, 2, "", "", ())])
     ]
 
@@ -222,13 +226,13 @@ def test_pods_of_a_pod_group_are_one_gang(read):
 )
 def test_pod_groups_of_volcano_and_kai(read, version, name, spec, levels):
     [found] = read(f"{head(version, 'PodGroup')}spec: {spec}", *(pod(n, POD, f"{name}: train") for n in range(2)))
-    assert (found.gang.level, found.gang.prefer_level, found.gang.hierarchy) == levels
+    assert (found.workload.level, found.workload.prefer_level, found.workload.hierarchy) == levels
 
 
 def test_groups_of_several_jobs_have_the_names_of_their_jobs(read):
     own = "{name: gpus, resourceClaimTemplateName: four}"
     [found] = read(GROUPS, job("prefill", own), job("decode", own))
-    assert [group.name for group in found.gang.pods] == ["prefill", "decode"]
+    assert [group.name for group in found.workload.pods] == ["prefill", "decode"]
 
 
 def test_a_minimum_of_several_groups_is_not_split(read):
@@ -236,7 +240,7 @@ def test_a_minimum_of_several_groups_is_not_split(read):
     tasks = ", ".join(f"{{name: {name}, replicas: 4, template: {template()}}}" for name in "ab")
     text = head("batch.volcano.sh/v1alpha1", "Job")
     [found] = read(f"{text}spec: {{minAvailable: 3, tasks: [{tasks}]}}")
-    assert ([group.least for group in found.gang.pods], [f.rule for f in found.findings]) == (
+    assert ([group.least for group in found.workload.pods], [f.rule for f in found.findings]) == (
         [4, 4],
         ["gang-minimum"],
     )
@@ -245,7 +249,7 @@ def test_a_minimum_of_several_groups_is_not_split(read):
 def test_a_claim_of_all_pods_is_a_claim_of_the_gang(read):
     shared = POD.replace("resourceClaimTemplateName: four", "resourceClaimName: one")
     [found] = read(CLAIM, f"{head('batch/v1', 'Job')}spec: {{parallelism: 2, template: {template(shared)}}}")
-    assert ([len(group.claims) for group in found.gang.pods], len(found.gang.shared_claims)) == ([0], 1)
+    assert ([len(group.claims) for group in found.workload.pods], len(found.workload.shared_claims)) == ([0], 1)
 
 
 GROUPS = """
@@ -268,10 +272,10 @@ def job(name: str, entries: str, **fields: str) -> str:
     return f"{names}spec: {{parallelism: 2, template: {template(pod)}{more}}}"
 
 
-def claims(found: ReadGang) -> tuple[list[str], list[tuple[list[str], list[str]]]]:
+def claims(found: ReadWorkload) -> tuple[list[str], list[tuple[list[str], list[str]]]]:
     """Return the names of the claims of a gang, and of each group: its pods' own, and those that they share."""
-    groups = [([c.name for c in g.claims], [c.name for c in g.shared_claims]) for g in found.gang.pods]
-    return [claim.name for claim in found.gang.shared_claims], groups
+    groups = [([c.name for c in g.claims], [c.name for c in g.shared_claims]) for g in found.workload.pods]
+    return [claim.name for claim in found.workload.shared_claims], groups
 
 
 GPUS = "{name: gpus, resourceClaimTemplateName: four}"
@@ -305,7 +309,7 @@ def test_a_job_says_its_own_scheduling(read):
     [found] = read(
         job("a", f"{GPUS}, {ONCE}", scheduling=own).replace("{schedulingGroup: {podGroupName: train}, ", "{")
     )
-    assert (found.gang.level, found.gang.least, claims(found)) == (CLIQUE, 1, (["once"], [(["gpus"], [])]))
+    assert (found.workload.level, found.workload.least, claims(found)) == (CLIQUE, 1, (["once"], [(["gpus"], [])]))
 
 
 CLAIM = (
@@ -346,5 +350,11 @@ def test_a_gang_that_was_read_is_planned(read, pods, placed):
     """Rack b has 13 idle nodes that are not cordoned, so 16 pods find no place."""
     text = f"{head('batch/v1', 'Job')}spec: {{parallelism: {pods}, template: {template(required_topology=CLIQUE)}}}"
     [found] = read(text)
-    gang = Workload(found.gang.name, found.gang.pods, level=found.gang.level, hierarchy="NVLink")
+    gang = Workload(found.workload.name, found.workload.pods, level=found.workload.level, hierarchy="NVLink")
     assert len(plan_gangs(found.cluster, [gang], hierarchies=hierarchies(found.cluster)).placed_gangs) == placed
+
+
+def test_pods_that_start_one_by_one_are_replicas(read):
+    """The pods of a Deployment do not wait for each other."""
+    [found] = read(f"{head('apps/v1', 'Deployment')}spec: {{replicas: 3, template: {template()}}}")
+    assert (found.workload.replicas, found.workload.size, found.workload.is_gang) == (3, 1, False)
