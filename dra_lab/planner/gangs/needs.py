@@ -37,7 +37,7 @@ class GangNeed:
     """Gangs that are alike: each has all pods in one domain of the tier `required`.
 
     `preferences` are preferred tiers, each with the positions of the groups that it is about. `gangs` are their
-    positions among the gangs that were given, one for each copy. The last `shares` groups are no pods but shared
+    positions among the gangs that were given, one for each copy. The first `pods` groups are pods, the others shared
     claims: those of the groups, then those of the gang. A group whose pods have only shared claims is not among them:
     its pods are on the node of the claim, which has what they require and prefer.
     """
@@ -45,7 +45,7 @@ class GangNeed:
     priority: int
     required: int
     groups: tuple[GroupNeed, ...]
-    shares: int
+    pods: int
     preferences: tuple[tuple[int, tuple[int, ...]], ...]
     gangs: tuple[int, ...] = ()
 
@@ -53,11 +53,6 @@ class GangNeed:
     def copies(self) -> int:
         """Return how many such gangs are wanted."""
         return len(self.gangs)
-
-    @property
-    def pods(self) -> int:
-        """Return the number of groups that are pods; those after them are shared claims."""
-        return len(self.groups) - self.shares
 
     @cached_property
     def least_pods(self) -> Mapping[int, int]:
@@ -96,23 +91,19 @@ class Needs:
     def wanted(self) -> Mapping[str, int]:
         """Return the goals that count what has no place, with what they count if nothing has one."""
         found = Counter[str]()
-        for need in self.gangs:
-            found[self.goal(GANGS, need.priority)] += need.copies
-            beyond = need.copies * sum(group.most - group.least for group in need.groups)
-            found[self.goal(BEYOND, need.priority)] += beyond
-        for _, pods in self.ordinary:
-            found[UNPLACED] += pods
+        for priority in self.priorities:
+            for need in (need for need in self.gangs if need.priority == priority):
+                found[self.goal(GANGS, priority)] += need.copies
+                beyond = sum(group.most - group.least for group in need.groups)
+                found[self.goal(BEYOND, priority)] += need.copies * beyond
+            for _, pods in self.ordinary if priority == 0 else ():
+                found[UNPLACED] += pods
         return found
 
     @cached_property
     def goals(self) -> tuple[str, ...]:
         """Return the names of all goals, most important first."""
-        first: list[str] = []
-        for priority in self.priorities:
-            mine = [GANGS, BEYOND] if any(need.priority == priority for need in self.gangs) else []
-            first += [self.goal(name, priority) for name in mine]
-            first += [UNPLACED] if self.ordinary and priority == 0 else []
-        return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
+        return (*self.wanted, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
 
 
 def read_needs(
@@ -191,7 +182,7 @@ class _Reader:
             replace(one, preferred=preferred) if one.preferred < 0 and one.same_as < 0 else one
             for one in (*pods, *shared)
         ]
-        return GangNeed(gang.priority, required, tuple(every), len(shared), tuple(preferences))
+        return GangNeed(gang.priority, required, tuple(every), len(pods), tuple(preferences))
 
     def _shared(
         self, gang: Workload, hierarchy: Hierarchy | None, required: int, groups: list[GroupNeed]

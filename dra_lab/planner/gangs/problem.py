@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace as changed
@@ -85,11 +86,8 @@ class Profile:
     def decided(self, budget: Budget) -> Profile:
         """Return the profile with the best way for every number, as far as there is time."""
         for table in (self.table,) if self.table is self.limits else (self.table, self.limits):
-            for counts in table.numbers() or ():
-                if budget.reached:
-                    break
-                if table.is_open(counts):
-                    table.decide(counts, budget)
+            for counts in takewhile(lambda _: not budget.reached, table.numbers() or ()):
+                table.decide(counts, budget)
         return Profile(self.table, self.limits)
 
 
