@@ -17,8 +17,7 @@ from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import MasterModel, rows_of
 from dra_lab.planner.gangs.goals import fewest
-from dra_lab.planner.gangs.levels import WHOLE, Path
-from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
+from dra_lab.planner.gangs.needs import WHOLE, GangNeed, GroupNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, On
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.places.counting import Counts, one_pod

@@ -22,8 +22,7 @@ from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.fleet.together import table as table_on
-from dra_lab.planner.gangs.levels import Path
-from dra_lab.planner.gangs.needs import GangNeed, Needs
+from dra_lab.planner.gangs.needs import GangNeed, Needs, Path
 from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.scan import coupled_devices, coupled_pools
 from dra_lab.topology.new_nodes import NewPlace
