@@ -28,7 +28,7 @@ from dra_lab.session.answering import Answering
 from dra_lab.session.drawings import DrawingFile
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
-from dra_lab.session.live import LiveCluster
+from dra_lab.session.live import LiveCluster, Pending
 from dra_lab.session.opening import (
     MODES,
     READ,
@@ -52,7 +52,6 @@ from dra_lab.sources import load_cluster, own_profiles
 if TYPE_CHECKING:
     from dra_lab.session.comparing import Comparing
     from dra_lab.session.exporting import Exporting
-    from dra_lab.session.live import Pending
     from dra_lab.sources.driver_profiles import GivenProfiles
     from dra_lab.sources.live import Following
 
@@ -90,7 +89,11 @@ class Session(Answering):
         self.highlight = ""
         self.looked_at = "", ""
         self.shown = "best"
-        self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
+        self._live = LiveCluster(
+            self._take_live,
+            lambda: self.stale or self.checking or (self.mode == "fleet" and self.fleet.stale),
+            lambda: self.events.emit("following"),
+        )
         kept = self.file.read() if self.file else None
         version = release.version if isinstance(release, KubernetesRelease) else release
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
@@ -104,6 +107,7 @@ class Session(Answering):
         self.cluster, self.refused_layers, self.layer_notes = settled_layers(self.snapshot, drawing.layers)
         self.fleet = SessionFleet(self)
         self.adding = Adding(self, self.fleet)
+        self.pending = Pending(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self.replan()
@@ -307,13 +311,6 @@ class Session(Answering):
         return Exporting(self, self.fleet)
 
     @cached_property
-    def pending(self) -> Pending:
-        """Return the pods of the cluster that are pending for devices."""
-        from dra_lab.session.live import Pending
-
-        return Pending(self)
-
-    @cached_property
     def comparing(self) -> Comparing:
         """Return the kept plans side by side."""
         from dra_lab.session.comparing import Comparing
@@ -324,19 +321,16 @@ class Session(Answering):
         """Stop following and solving; waits at most `timeout` seconds for each thread."""
         if "exporting" in vars(self):
             self.exporting.end()
-        for job in {"comparing", "pending"} & vars(self).keys():
-            vars(self)[job].close()
+        if "comparing" in vars(self):
+            self.comparing.close()
         self._live.end()
-        self.fleet.close()
-        self.adding.close()
+        for job in (self.pending, self.fleet, self.adding):
+            job.close()
         super().close(timeout)
 
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
         return self.events.on(event, callback)
-
-    def _is_busy(self) -> bool:
-        return self.stale or self.checking or (self.mode == "fleet" and self.fleet.stale)
 
     def _take_live(self, snapshot: Cluster) -> None:
         snapshot = snapshot.with_profiles(self.profiles)
@@ -384,9 +378,8 @@ class Session(Answering):
             self._findings_before = checked_findings(self.cluster, self._findings_before)
             self._layer(self.snapshot)
             events.append("cluster")
-        changes_claim = (
-            bool(events) or now.movable != before.movable
-        )  # of the claim alone: workloads and kept plans are no part of that question
+        # workloads and kept plans are no part of the question about the claim
+        changes_claim = bool(events) or now.movable != before.movable
         if replace(now, sketch=before.sketch, scene=before.scene) != before:
             events.append("fleet")
         self._drawing_changed(*events, "history", asks=changes_claim)
@@ -398,6 +391,7 @@ class Session(Answering):
         self.drawing = with_settings(self.drawing, scene)
         if scene.loaded is not before.loaded:
             self._live.end()
+            self.fleet.forget()
             self._findings_before = ()
         scene.loaded.cluster = scene.loaded.cluster.with_profiles(self.profiles)
         self._layer(scene.loaded.cluster)

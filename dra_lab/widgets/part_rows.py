@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 
 from msgspec.structs import replace
 
@@ -93,11 +94,8 @@ def part_rows(cluster: Cluster, request: DeviceRequest, release: KubernetesRelea
 
 def config_rows(sketch: ClaimSketch) -> tuple[ConfigRow, ...]:
     """Return the device configuration of a drawing, with the parameters as YAML."""
-    return tuple(_config(entry.opaque) if entry.opaque else ConfigRow() for entry in sketch.config)
-
-
-def _config(opaque: OpaqueDeviceConfiguration) -> ConfigRow:
-    return ConfigRow(driver=opaque.driver, text=dump_yaml(opaque.parameters) if opaque.parameters else "")
+    found = (entry.opaque or OpaqueDeviceConfiguration() for entry in sketch.config)
+    return tuple(ConfigRow(driver=o.driver, text=dump_yaml(o.parameters) if o.parameters else "") for o in found)
 
 
 def _part(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> PartRow:
@@ -163,7 +161,7 @@ def _amount(key: str, requested: QuantityText, shapes: Iterable[Shape], release:
         return AmountRow(key=key, unit=unit, note=f"The largest device has {largest}.", wrong=True)
     if not any(shape.example.allow_multiple_allocations for shape in published):
         return AmountRow(key=key, unit=unit, note="These devices are not shared: each is allocated as a whole.")
-    rounded = [_words(amount) for amount in served if amount != nano(requested)]
+    rounded = [format_quantity(Fraction(amount, NANO)) for amount in served if amount != nano(requested)]
     note = f"The driver rounds {requested} up to {' or '.join(rounded)}." if rounded else f"{requested} allocated."
     return AmountRow(key=key, unit=unit, note=note)
 
@@ -178,12 +176,6 @@ def _allocated(key: str, requested: QuantityText, shape: Shape, release: Kuberne
     if use is None or not capacity_left(device, {key: use[key]}):
         return None
     return use[key]
-
-
-def _words(amount: int) -> str:
-    from fractions import Fraction
-
-    return format_quantity(Fraction(amount, NANO))
 
 
 def _unit(key: str) -> str:
