@@ -48,7 +48,6 @@ class PaletteRow(Row, frozen=True):
     use: str = ""
     chip: str = ""
     in_cluster: bool = True
-    driver: str = ""
     note: str = ""
 
 
@@ -77,12 +76,11 @@ class RequestRow(Row, frozen=True):
 
 
 class LinkRow(Row, frozen=True):
-    """What is known of a drawn link: its words, what is wrong, what else is worth saying, where it could hold.
+    """What is known of a drawn link: what is wrong, what else is worth saying, where it could hold.
 
     `field` is what it writes into the claim ("matchAttribute: resource.kubernetes.io/pcieRoot, one per pair").
     """
 
-    label: str = ""
     field: str = ""
     problem: str = ""
     note: str = ""
@@ -157,7 +155,7 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
     found = CanvasStatus(claims=_claim_rows(sketch), config=config_rows(sketch), gates=missing_fields(release))
     if not session.is_counted:
         known, counting = from_builtins(before or {}, CanvasStatus), not session.is_prepared
-        links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
+        links = {link.name: known.links.get(link.name, LinkRow()) for link in sketch.links}
         return msgspec.structs.replace(found, requests=rows, links=links, pairs=known.pairs, counting=counting)
     linked: dict[str, LinkRow] = {}
     pairs: dict[str, tuple[LinkOption, ...]] = {}
@@ -246,7 +244,6 @@ def _link_rows(
         problems = [here.reason] if here and not here.enabled else []
         problems += [_sentence(finding) for finding in findings if finding.severity is Severity.ERROR]
         rows[link.name] = LinkRow(
-            label=here.label if here else link.where,
             field=fields.get(link.name, ""),
             problem=" ".join(problems),
             note=" ".join(_sentence(finding) for finding in findings if finding.severity is not Severity.ERROR),

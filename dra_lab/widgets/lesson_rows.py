@@ -28,19 +28,16 @@ class LessonHead(Row, frozen=True):
     `number` is "Lesson 3 of 15". `tiles` are the predictions and hints, with what they count.
     """
 
-    id: str = ""
     number: str = ""
     title: str = ""
     minutes: int = 0
     progress: str = ""
-    done: bool = False
     tiles: tuple[Tile, ...] = ()
 
 
 class StepRow(Row, frozen=True):
     """A step of the rail. A person can go to it unless its state is "later"."""
 
-    kind: str
     label: str
     state: StepState = "later"
 
@@ -56,7 +53,6 @@ class TaskRow(Row, frozen=True):
     title: str = ""
     text: str = ""
     ask: str = ""
-    node: str = ""
     primary: str = ""
     action: Action = "next"
     waits: str = ""
@@ -113,14 +109,13 @@ def head_row(run: LessonRun) -> LessonHead:
     )
     step_words = "You finished this lesson." if run.finished else f"Step {run.task + 1} of {len(TASKS)}"
     number = f"Lesson {lesson.number} of {len(lessons())}"
-    return LessonHead(lesson.id, number, lesson.title, lesson.minutes, step_words, run.finished, tiles)
+    return LessonHead(number, lesson.title, lesson.minutes, step_words, tiles)
 
 
 def step_rows(run: LessonRun) -> tuple[StepRow, ...]:
     """Return the steps of the rail."""
     return tuple(
         StepRow(
-            kind,
             LABELS[kind],
             "now" if at == run.task
             else "done" if kind in run.progress.done
@@ -161,7 +156,6 @@ def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool, goes_on: boo
         title=f"{run.task + 1}. {LABELS[kind]}",
         text=text,
         ask=task.ask,
-        node=run.lesson.predict.node if kind in ("predict", "trace") else "",
         primary=primary,
         action=action,
         waits=waits,

@@ -46,12 +46,11 @@ class AmountRow(Row, frozen=True):
 class PartRow(Row, frozen=True):
     """What is known of one way to serve a request: `exactly`, or one entry of `firstAvailable`.
 
-    `class_words` says which devices the class selects; `text` how many match, and how many of them are free; `keys` are
-    the further amounts that its devices have; `drivers` are the drivers of its devices.
+    `class_words` says which devices the class selects; `keys` are the further amounts that its devices have; `drivers`
+    are the drivers of its devices.
     """
 
     class_words: str = ""
-    text: str = ""
     selectors: tuple[SelectorRow, ...] = ()
     amounts: tuple[AmountRow, ...] = ()
     keys: tuple[str, ...] = ()
@@ -103,7 +102,6 @@ def _part(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> PartRow:
     keys = {key for shape in found.shapes for key in shape.example.capacity}
     return PartRow(
         class_words=_class_words(cluster, ask.device_class_name),
-        text=_counted(cluster, found, release, ask),
         selectors=tuple(_selector(cluster, ask, text, release) for text in ask.selectors),
         amounts=tuple(_amount(key, amount, found.shapes, release) for key, amount in ask.capacity.items()),
         keys=tuple(sorted(keys - ask.capacity.keys())),
