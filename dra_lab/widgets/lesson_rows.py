@@ -8,7 +8,6 @@ from typing import Literal
 
 from dra_lab.course.lesson_run import LessonRun, open_lesson
 from dra_lab.course.lesson_text import HINTS, TASKS, TaskKind, lessons
-from dra_lab.course.progress_file import LessonProgress
 from dra_lab.course.topology_manager import baseline_lines
 from dra_lab.widgets.messages import Row
 from dra_lab.words.verdict import Tile
@@ -196,16 +195,11 @@ def lesson_rows(folder: Path, student: str, seed: int | None) -> tuple[LessonRow
     rows = []
     for lesson in lessons():
         progress = open_lesson(lesson.id, folder, seed=seed, student=student).progress
-        state = _state(progress)
+        is_done = set(TASKS) <= set(progress.done)
+        state: LessonState = "done" if is_done else "started" if progress.started else "new"
         words = f"{len(progress.done)} of {len(TASKS)} steps" if state == "started" else ""
         rows.append(LessonRow(lesson.id, str(lesson.number), lesson.title, lesson.minutes, state, words))
     return tuple(rows)
-
-
-def _state(progress: LessonProgress) -> LessonState:
-    if set(TASKS) <= set(progress.done):
-        return "done"
-    return "started" if progress.started else "new"
 
 
 def shows_drawing(kind: TaskKind) -> bool:
