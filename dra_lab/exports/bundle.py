@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -183,9 +183,11 @@ def make_bundle(
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, written.pinned_plan)
 
 
-def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write an export to a folder; return the files, `plan.json` last. See `files.write_files`. Raises ExportError."""
-    return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite)
+def write_bundle(
+    folder: str | Path, bundle: Bundle, *, overwrite: bool = False, without: Collection[str] = ()
+) -> tuple[Path, ...]:
+    """Write an export to a folder; return the files, `plan.json` last. See `write_files`. Raises ExportError."""
+    return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite, without=without)
 
 
 def _subjects(what: ClaimSketch | Plan, written: Written) -> list[_Subject]:

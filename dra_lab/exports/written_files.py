@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -50,6 +50,7 @@ def write_files(
     record: Mapping[str, Any] | None = None,
     *,
     overwrite: bool = False,
+    without: Collection[str] = (),
     beside: str = RECORD,
 ) -> tuple[Path, ...]:
     """Write texts to the files of a folder, which is made if need be; return their paths in the order given.
@@ -58,15 +59,17 @@ def write_files(
     beside its place and synced before the first is renamed, so after an interruption each file is old or new and never
     a mixture. The next export finishes the rest, because that file has the old and the new digests while files are
     renamed. A file that says the same already is left alone, and an untouched file of an earlier export is replaced.
-    With `overwrite`, one that this export has not is removed, if an export can have made its name. Raises ExportError,
-    before anything is written, if a file was edited, is not from an export, or is to be removed (unless `overwrite`),
-    and if the folder cannot be written.
+    With `overwrite`, one that this export has not is removed, if an export can have made its name. The files `without`
+    are neither written nor removed. The record has their digests of this export, so `check` does not take an earlier
+    version for this one, and those of an earlier export, so the next one knows them. Raises ExportError, before
+    anything is written, if a file was edited, is not from an export, or is to be removed (unless `overwrite`), and if
+    the folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{str(folder)!r} is a file; give a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        step = _plan(folder, texts, record or {}, beside, overwrite=overwrite)
+        step = _plan(folder, texts, record or {}, beside, overwrite=overwrite, without=without)
         # what an export that was killed left beside the files
         starts = tuple(f".{name}{_MARK}" for name in (*texts, beside))
         for path in [*folder.iterdir()]:
@@ -76,7 +79,7 @@ def write_files(
     except OSError as error:
         place = error.filename or folder
         raise ExportError(f"{str(place)!r} cannot be written: {error.strerror or error}") from None
-    return (*(folder / name for name in texts), folder / beside)
+    return (*(folder / name for name in texts if name not in without), folder / beside)
 
 
 def replace_text(path: Path, old: str, new: str) -> None:
@@ -130,10 +133,18 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], beside: str, *, overwrite: bool) -> _Step:
+def _plan(
+    folder: Path,
+    texts: Mapping[str, str],
+    record: Mapping[str, Any],
+    beside: str,
+    *,
+    overwrite: bool,
+    without: Collection[str],
+) -> _Step:
     known = known_digests(folder, beside)
     there = {name: _read(folder / name) for name in (*texts, *(known or {}))}
-    changed = {name: text for name, text in texts.items() if there[name] != text}
+    changed = {name: text for name, text in texts.items() if there[name] != text and name not in without}
     foreign = [name for name in changed if not _is_ours(there[name], (known or {}).get(name, frozenset()))]
     if known is None:
         foreign.append(beside)
@@ -147,7 +158,7 @@ def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], bes
     stale = tuple(
         name
         for name, digests in (known or {}).items()
-        if name not in texts and there[name] is not None and _is_ours(there[name], digests)
+        if name not in {*texts, *without} and there[name] is not None and _is_ours(there[name], digests)
     )
     if stale and not overwrite:
         names = ", ".join(str(folder / name) for name in stale)
@@ -156,10 +167,18 @@ def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], bes
             f"{names} {verb} written by an earlier export, and this one would remove it, so nothing is written. Move "
             "it away, choose another folder, or use --overwrite"
         )
-    files = {name: digest(text) for name, text in texts.items()}
-    old = {name: digest(text) for name in (*changed, *stale) if (text := there[name]) is not None}
-    head = {"apiVersion": RECORD_VERSION, **record}
-    return _Step(changed, stale, _json({**head, "files": files, "replaced": old}), _json({**head, "files": files}))
+    left = {name: _kept_digest(there[name], digests) for name, digests in (known or {}).items() if name in without}
+    files = left | {name: digest(text) for name, text in texts.items()}
+    old = left | {name: digest(text) for name in (*changed, *stale) if (text := there[name]) is not None}
+    head = {"apiVersion": RECORD_VERSION, **record, "files": files}
+    return _Step(
+        changed, stale, _json({**head, "replaced": old}), _json({**head, **({"replaced": left} if left else {})})
+    )
+
+
+def _kept_digest(text: str | None, digests: frozenset[str]) -> str:
+    """Return that of the digests which a file has, any one if a person edited it."""
+    return next((one for one in sorted(digests) if text is not None and one == digest(text)), min(digests))
 
 
 def _is_ours(text: str | None, digests: frozenset[str]) -> bool:

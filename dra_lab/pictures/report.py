@@ -163,6 +163,20 @@ def report_page(
     )
 
 
+def printed_page(cluster: Cluster, plan: Plan) -> str:
+    """Return the page that prints an answer: that of `report_page` without manifests, search and program."""
+    named = ", ".join(workload.name for workload in plan.workloads[:_MOST_NAMED])
+    more = len(plan.workloads) - _MOST_NAMED
+    title = f"{named}{f' and {more} more' if more > 0 else ''} on {plan.cluster or cluster.name}"
+    parts = (Picture(f'<p class="facts">{escaped(title)}</p>'), *plan_parts(plan, cluster, names=NAMES))
+    shown = _answer(cluster, plan, title, node_to_draw(plan)) if plan.is_one_pod else parts
+    return "\n".join((_head(title), as_html(shown, page=True), '<p class="facts">Made with dra-lab.</p></main>', _END))
+
+
+_MOST_NAMED = 3
+"""Workloads that the title of a page names."""
+
+
 def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Part]:
     """Yield the document of a plan, with the facts, the requests and the pictures of the page below its sentence."""
     yield Picture(f'<p class="facts">{escaped(title)}</p>')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -215,14 +215,16 @@ class Exporting:
         self.stage = ""
         self._session.events.emit("export")
 
-    def write(self, *, overwrite: bool = False, allow_worse: bool = False) -> tuple[Path, ...]:
-        """Write what is shown and return the files. Raises ExportError if nothing may be written."""
+    def write(
+        self, *, overwrite: bool = False, allow_worse: bool = False, without: Collection[str] = ()
+    ) -> tuple[Path, ...]:
+        """Write what is shown, except `without`, and return the files. Raises ExportError if nothing may be written."""
         made = self.chosen
         if made is None:
             raise ExportError("there is nothing to write yet; wait until kube-scheduler is simulated")
         if made.is_worse and not allow_worse:
             raise ExportError(f"nothing is written. {made.worse}")
-        self.written = write_bundle(self.folder, made, overwrite=overwrite)
+        self.written = write_bundle(self.folder, made, overwrite=overwrite, without=without)
         self.changes = file_changes(self.folder, made.texts)
         self._session.events.emit("export")
         return self.written

@@ -112,6 +112,14 @@ class SessionFleet(Job[Answer]):
         rest = tuple(pod for pod in content.workloads if pod.pod != name)
         self._change(replace(content, workloads=rest, editing=editing))
 
+    def rename(self, name: str, to: str) -> None:
+        """Give a workload another name. Raises InputError for an unknown one, SketchError for a wrong or taken name."""
+        self.workload(name)
+        content = self._content
+        workloads = tuple(replace(pod, pod=to) if pod.pod == name else pod for pod in content.workloads)
+        editing = to if content.editing == name else content.editing
+        self._change(replace(content, workloads=workloads, editing=editing))
+
     def set_replicas(self, name: str, replicas: int) -> None:
         """Ask for another number of pods; pins that are too many are removed. Raises InputError."""
         if not 0 <= replicas <= MOST_PODS:

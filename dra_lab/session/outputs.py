@@ -269,6 +269,24 @@ def _written(
         return Written()
 
 
+def printed_answer(session: Answering, fleet: SessionFleet) -> str:
+    """Return the page that prints the answer of the present mode: the fleet's in Fleet, else the drawing's.
+
+    Raises InputError if there is no answer to the present question.
+    """
+    from dra_lab.pictures.report import printed_page
+
+    if session.mode == "fleet":
+        answer = fleet.answer if fleet.is_current else None
+        found = (answer.question.cluster, answer.plan) if answer is not None else None
+    else:
+        plan = session.answer if session.is_answered and not session.hides_answer else None
+        found = (session.cluster, plan) if plan is not None else None
+    if found is None:
+        raise InputError("there is no answer to print yet; draw a request, and wait for its answer")
+    return printed_page(*found)
+
+
 PICTURES = (".svg", ".html")
 
 

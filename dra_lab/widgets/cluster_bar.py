@@ -32,6 +32,7 @@ from dra_lab.widgets.cluster_rows import (
     read_words,
     source_rows,
 )
+from dra_lab.widgets.folder_listing import FolderListing
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import source_parts
@@ -220,7 +221,7 @@ class ClusterBar(SessionView):
     _esm = STATIC / "cluster_bar.js"
     _css = STATIC / "cluster_bar.css"
 
-    panes = (Shown, ClusterOpening, ClusterShown, PendingPods, UpgradeCheck)
+    panes = (Shown, ClusterOpening, ClusterShown, PendingPods, UpgradeCheck, FolderListing)
     loading: Job[Any]
 
     @on

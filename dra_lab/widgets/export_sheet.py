@@ -1,4 +1,4 @@
-"""What is exported: its words in the dock of `PlanView`, and the Export sheet."""
+"""What is exported: its words in the dock of `PlanView`, the Export sheet, the page that is printed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import Session
 from dra_lab.session.exporting import ExportChoice, Exporting
 from dra_lab.session.preparing import is_small
-from dra_lab.sources.confined import confined
+from dra_lab.sources.files import confined
 from dra_lab.widgets.export_rows import (
     ExportRow,
     _measure_folder,
@@ -197,10 +197,12 @@ class ExportSheet(Pane):
             exporting.set_queue(queue.strip())
 
     @on
-    def write_export(self, *, overwrite: bool = False, allow_worse: bool = False) -> None:
-        """Write the shown files; `overwrite` replaces edited ones, `allow_worse` accepts the sentence of the sheet."""
+    def write_export(
+        self, *, overwrite: bool = False, allow_worse: bool = False, without: tuple[str, ...] = ()
+    ) -> None:
+        """Write the shown files except `without`; `overwrite` replaces edits, `allow_worse` accepts the sentence."""
         _check_link(self.session.exporting.folder)
-        self.session.exporting.write(overwrite=overwrite, allow_worse=allow_worse)
+        self.session.exporting.write(overwrite=overwrite, allow_worse=allow_worse, without=without)
 
     @on
     def write_measure(self) -> None:
@@ -212,6 +214,27 @@ class ExportSheet(Pane):
         _check_link(folder)
         exporting.written = measure(self.session, folder, namespace=exporting.choice.namespace)
         self._show_export()
+
+
+class PrintedRow(Row, frozen=True):
+    """A page to print, and how many were asked for."""
+
+    page: str = ""
+    number: int = 0
+
+
+class Printing(Pane):
+    """The page of the answer, made when a person prints it."""
+
+    printed = traitlets.Dict().tag(sync=True, value=PrintedRow)
+
+    @on(tag="print")
+    def print_answer(self) -> None:
+        """Make the page of the present answer."""
+        from dra_lab.session.outputs import printed_answer
+
+        page = printed_answer(self.session, self.session.fleet)
+        self.assign(printed=PrintedRow(page=page, number=self.view.printed.get("number", 0) + 1))
 
 
 def _check_link(folder: str) -> None:

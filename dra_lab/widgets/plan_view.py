@@ -38,11 +38,12 @@ from dra_lab.widgets.claim_canvas import drawn_gang_words
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
 from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, DeviceTable, chosen_devices, device_table
-from dra_lab.widgets.export_sheet import ExportSheet, Outgoing, simulated_of
+from dra_lab.widgets.export_sheet import ExportSheet, Outgoing, Printing, simulated_of
 from dra_lab.widgets.fleet_adding import FleetAdding
 from dra_lab.widgets.fleet_bars import FleetBars
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
+from dra_lab.widgets.folder_listing import FolderListing
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.moves import MovesPane
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, attempt, latest_plan
@@ -279,6 +280,8 @@ class PlanView(SessionView):
         FleetAdding,
         FleetMode,
         FleetBars,
+        FolderListing,
+        Printing,
     )
 
 

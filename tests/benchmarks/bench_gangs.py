@@ -114,7 +114,7 @@ def priorities(seed: str) -> Case:
         Workload(f"g{n}", [pods(every[n % 2], min(32, size))], level="rack", priority=n % 3 and 10)
         for n, size in enumerate(sizes(seed))
     ]
-    return found, [pods(every[2], 500, "plain")]
+    return found, [Workload("plain", every[2].claims, replicas=500)]
 
 
 def elastic(seed: str) -> Case:

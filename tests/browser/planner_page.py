@@ -141,7 +141,7 @@ def show_screen(planner: InTab, name: str) -> str:
         planner.answered()
         lab.run(KEPT)
         planner.mode("Compare")
-        until(lambda: root.locator(".dra-compare-name").count() == 2, "two plans are compared")
+        until(lambda: root.locator(".dra-editable").count() == 2, "two plans are compared")
     elif name == "trace":
         planner.mode("Trace")
         root.get_by_role("button", name="Next device").click()

@@ -118,6 +118,21 @@ def test_an_untouched_file_that_is_no_longer_part_of_the_export_goes(tmp_path):
     assert not (tmp_path / "deviceclass-dranet.yaml").exists()
 
 
+def test_a_file_that_is_left_out_stays_as_it_is(tmp_path):
+    """It is neither written nor removed nor called edited later, and by its record it is not of this plan."""
+    fewer = ClaimSketch(name="pairs", requests=PAIRS.requests[:1])
+    written(tmp_path)
+    before = contents(tmp_path)
+    left = ("resourceclaimtemplate.yaml", "deviceclass-dranet.yaml")
+    paths = written(tmp_path, fewer, without=left)
+    assert not {path.name for path in paths} & {*left}
+    assert {name: contents(tmp_path)[name] for name in left} == {name: before[name] for name in left}
+    recorded = json.loads((tmp_path / "plan.json").read_text())["files"]["resourceclaimtemplate.yaml"]
+    assert recorded != written_files.digest(before["resourceclaimtemplate.yaml"].decode())
+    written(tmp_path, fewer, overwrite=True)
+    assert b"dranet" not in contents(tmp_path)["resourceclaimtemplate.yaml"]
+
+
 def test_a_changed_file_that_is_no_longer_part_of_the_export_stays(tmp_path):
     written(tmp_path)
     (tmp_path / "deviceclass-dranet.yaml").write_text("mine")

@@ -57,6 +57,18 @@ def test_each_change_is_one_undo_step(session):
     assert session.fleet.workload("gpu-nic-pairs").replicas == 3
 
 
+def test_a_workload_gets_another_name_in_one_step(session):
+    """It stays the drawn one; a wrong or taken name is refused and changes nothing."""
+    session.fleet.add_drawing()
+    session.fleet.rename("gpu-nic-pairs", "trainer")
+    assert (names(session), session.fleet.editing) == (["trainer", "gpu-nic-pairs-2"], "trainer")
+    for wrong in ("Trainer!", "gpu-nic-pairs-2", ""):
+        with pytest.raises(SketchError):
+            session.fleet.rename("trainer", wrong)
+    session.undo()
+    assert names(session) == ["gpu-nic-pairs", "gpu-nic-pairs-2"]
+
+
 def test_undo_of_a_layer_gives_the_snapshot_back(session):
     snapshot = session.cluster
     session.fleet.what_if(f"drain {snapshot.node_names[0]}")

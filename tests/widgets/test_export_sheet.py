@@ -166,6 +166,52 @@ def test_a_file_that_a_person_changed_is_kept_unless_they_allow_it(sheet, tmp_pa
     assert "kind: Pod" in pod.read_text()
 
 
+def test_a_file_that_is_left_out_needs_no_leave(sheet, tmp_path):
+    """A person's file is neither in the way nor changed."""
+    _, view = sheet
+    pod = tmp_path / "out" / "pod.yaml"
+    pod.parent.mkdir()
+    pod.write_text("mine: true\n")
+    say(view, type="write-export", without=["pod.yaml"])
+    assert (view.problem, pod.read_text()) == ("", "mine: true\n")
+    assert (tmp_path / "out" / "kustomization.yaml").exists()
+
+
+def test_a_folder_is_listed_and_no_other_than_the_notebook_s(sheet, tmp_path, monkeypatch):
+    """Folders and files that can be read, without hidden ones; out of reach, the notebook's folder."""
+    (tmp_path / "home" / "jobs" / "deep").mkdir(parents=True)
+    for name in ("train.yaml", ".hidden.yaml", "notes.doc"):
+        (tmp_path / "home" / "jobs" / name).write_text("")
+    monkeypatch.chdir(tmp_path / "home")
+    monkeypatch.delenv("DRA_LAB_FOLDERS", raising=False)
+    _, view = sheet
+    say(view, type="list-folder", path="jobs/not-there-yet")
+    assert view.listing == {"path": "jobs", "above": ".", "folders": ["deep"], "files": ["train.yaml"]}
+    say(view, type="list-folder", path="../..")
+    assert view.listing == {"folders": ["jobs"]}
+
+
+@pytest.mark.parametrize("mode", ["plan", "fleet"])
+def test_the_answer_of_the_mode_is_printed_on_a_page_without_manifests(fleet_sheet, mode):
+    session, view = fleet_sheet
+    session.show_mode(mode)
+    assert session.wait(60)
+    say(view, type="print")
+    page = view.printed["page"]
+    assert ("4 of 6 replicas placed" in page) == (mode == "fleet")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<script" not in page
+    assert "kind: ResourceClaim" not in page
+
+
+def test_nothing_is_printed_without_an_answer(tmp_path):
+    session = Session("sample:dgx-h100")
+    view = PlanView(session)
+    say(view, type="print")
+    assert (view.printed, "no answer to print" in view.problem) == ({}, True)
+    session.close()
+
+
 def test_the_sheet_is_of_all_workloads(fleet_sheet):
     _, view = fleet_sheet
     row = view.export

@@ -11,6 +11,7 @@ const BAR: ClusterBarModel = {
   what_if: [],
   leaving: "",
   pending: [],
+  listing: {},
   offer: {},
   busy: "",
   counts: {},

@@ -77,6 +77,8 @@ export const PLAN: PlanViewModel = {
   why: {},
   why_not: {},
   yaml: YAML,
+  listing: {},
+  printed: {},
   yaml_marks: { "3": "A", "4": "B" },
 };
 export const plan = (values: Partial<PlanViewModel> = {}) => mount(widget, { ...PLAN, ...values });

@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { Browse } from "../components/browse";
 import { Button, CopyButton, classes, Icon } from "../components/button";
 import { Callout } from "../components/content";
 import { Popover, usePopover } from "../components/popover";
@@ -215,6 +216,7 @@ export function useSourcePicker(
           autoComplete="off"
           onKeyDown={onEnter(() => load(path.current?.value ?? ""))}
         />
+        <Browse what="any" path="" onChoose={load} />
         <Button onClick={() => load(path.current?.value ?? "")}>Load</Button>
       </div>
       <FileChooser onTake={drop.take} />

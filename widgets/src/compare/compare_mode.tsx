@@ -1,9 +1,9 @@
 // Compare mode: up to four kept plans as columns, what differs, a small picture of each, and the diff of their YAML.
 
-import { type KeyboardEvent, useId, useState } from "react";
+import { useId, useState } from "react";
 import { Button, CopyButton } from "../components/button";
 import { Bar, PaneProblem, Working } from "../components/content";
-import { Check } from "../components/inputs";
+import { Check, EditableName } from "../components/inputs";
 import { Term } from "../components/popover";
 import { DiffLines } from "../export/sheet";
 import type { ChipRow, ComparedPlan, CompareRow, ComparisonRow, PlaceRow } from "../generated/models";
@@ -131,18 +131,6 @@ const NOTES = { now: "what the screen shows", baseline: "without the what-if cha
 
 function ColumnHead({ plan }: { plan: ComparedPlan }) {
   const channel = useChannel();
-  const [isEdited, setEdited] = useState(false);
-  const rename = (to: string) => {
-    setEdited(false);
-    if (to.trim() !== plan.name) channel.send({ type: "rename-kept", name: plan.name, to: to.trim() });
-  };
-  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
-    if (event.key === "Enter") rename(event.currentTarget.value);
-    else if (event.key === "Escape") setEdited(false);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
   if (plan.kind && plan.kind !== "kept")
     return (
       <th scope="col" title={plan.sentence}>
@@ -152,27 +140,11 @@ function ColumnHead({ plan }: { plan: ComparedPlan }) {
   return (
     <th scope="col">
       <div className="dra-row">
-        {isEdited ? (
-          <input
-            className="dra-input"
-            aria-label={`New name of ${plan.name}`}
-            defaultValue={plan.name}
-            // biome-ignore lint/a11y/noAutofocus: a person has just asked to type here
-            autoFocus
-            onBlur={(event) => rename(event.currentTarget.value)}
-            onKeyDown={onKeyDown}
-          />
-        ) : (
-          <Button
-            kind="bare"
-            className="dra-compare-name"
-            title={`${plan.sentence} Click to rename.`}
-            onClick={() => setEdited(true)}
-          >
-            {plan.name}
-            <span className="dra-sr"> (rename)</span>
-          </Button>
-        )}
+        <EditableName
+          name={plan.name}
+          title={plan.sentence}
+          onRename={(to) => channel.send({ type: "rename-kept", name: plan.name, to })}
+        />
         <Button
           kind="quiet"
           icon="cross"

@@ -12,7 +12,7 @@ interface FieldProps {
   note?: ReactNode;
 }
 
-function Field({ label, children, api, note }: FieldProps) {
+function Field({ label, children, api, note, beside }: FieldProps & { beside?: ReactNode }) {
   return (
     <div className="dra-field">
       <label>
@@ -20,6 +20,7 @@ function Field({ label, children, api, note }: FieldProps) {
         <span className="dra-control">{children}</span>
       </label>
       <Api field={api} />
+      {beside}
       {note && <div className="dra-note">{note}</div>}
     </div>
   );
@@ -85,6 +86,8 @@ export interface FieldRow {
   /** Further controls of the row, and the name of all of them. */
   readonly more?: ReactNode;
   readonly group?: string;
+  /** A control of its own beside a field that has no path of the API. */
+  readonly beside?: ReactNode;
 }
 
 interface FormProps {
@@ -124,10 +127,10 @@ function FormRow({ row, readOnly }: RowProps) {
 
 /** A row with its label: one control, or a group of them. */
 function Placed({ row, isGroup = false, children }: { row: FieldRow; isGroup?: boolean; children: ReactNode }) {
-  const { label, api, note, more, group = label } = row;
+  const { label, api, note, more, group = label, beside } = row;
   if (!isGroup && more === undefined)
     return (
-      <Field label={label} api={api} note={note}>
+      <Field label={label} api={api} note={note} beside={beside}>
         {children}
       </Field>
     );

@@ -215,6 +215,47 @@ export function TextInput({ value, onDone, check, pause, ...others }: TextProps)
   return <Input title={wrong || undefined} {...others} {...input} />;
 }
 
+/** A name that a press turns into a field: Enter or leaving it renames, Esc keeps the name. */
+export function EditableName({ name, title, onRename }: { name: string; title?: string; onRename(to: string): void }) {
+  const [isEdited, setEdited] = useState(false);
+  const end = (to: string) => {
+    setEdited(false);
+    if (to.trim() !== name) onRename(to.trim());
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.key === "Enter") end(event.currentTarget.value);
+    else if (event.key === "Escape") setEdited(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  if (isEdited)
+    return (
+      <input
+        className="dra-input"
+        aria-label={`New name of ${name}`}
+        defaultValue={name}
+        // biome-ignore lint/a11y/noAutofocus: a person has just asked to type here
+        autoFocus
+        onFocus={(event) => event.currentTarget.select()}
+        onBlur={(event) => end(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+    );
+  return (
+    <Button
+      kind="bare"
+      className="dra-editable"
+      data-key={`name ${name}`}
+      title={`${title ? `${title} ` : ""}Click to rename.`}
+      onClick={() => setEdited(true)}
+    >
+      {name}
+      <span className="dra-sr"> (rename)</span>
+    </Button>
+  );
+}
+
 interface SelectProps extends Omit<ComponentProps<"select">, "onChange" | "value"> {
   label?: string;
   value: string;
@@ -242,7 +283,7 @@ export function Select({ label, value, options, onChoose, className, ...others }
 
 interface CheckProps extends Omit<ComponentProps<"input">, "onChange"> {
   onTurn(isOn: boolean): void;
-  children: ReactNode;
+  children?: ReactNode;
 }
 
 /** A box to tick. */
@@ -250,7 +291,7 @@ export function Check({ onTurn, children, ...others }: CheckProps) {
   return (
     <label className="dra-check">
       <input type="checkbox" onChange={(event) => onTurn(event.currentTarget.checked)} {...others} />
-      <span>{children}</span>
+      {children && <span>{children}</span>}
     </label>
   );
 }

@@ -1,6 +1,7 @@
 // For which release and workload the manifests are, and where they go.
 
 import { useId, useState } from "react";
+import { Browse } from "../components/browse";
 import { Button } from "../components/button";
 import { Card, Points } from "../components/content";
 import { type FieldRow, Form } from "../components/form";
@@ -42,6 +43,7 @@ function useCommonFields(row: ExportRow, canPatch = true) {
     label: "Workload",
     value: choice.workload ?? "",
     placeholder: "file with pods, such as a Job",
+    beside: <Browse what="file" path={choice.workload ?? ""} onChoose={(workload) => choose({ workload })} />,
     onSet: (value) => choose({ workload: value.trim() }),
     note: (templates.length > 0 || isPatchable) && (
       <>
@@ -66,6 +68,7 @@ function useCommonFields(row: ExportRow, canPatch = true) {
     label: "Folder",
     value: choice.folder ?? "manifests",
     placeholder: "manifests",
+    beside: <Browse what="folder" path={choice.folder ?? ""} onChoose={(folder) => choose({ folder })} />,
     note: "relative to this notebook",
     onSet: (value) => choose({ folder: value.trim() }),
   };

@@ -37,22 +37,55 @@ const textOf = (file: FileRow): string =>
     .map((line) => `${line.slice(1)}\n`)
     .join("");
 
-function Files({ row }: { row: ExportRow }) {
+/** Which files a person takes. */
+interface Taking {
+  /** The names of files that are left out. */
+  readonly left: ReadonlySet<string>;
+  /** Whether files that are the same in the folder are left out too. */
+  readonly onlyChanged: boolean;
+}
+
+/** The files that are listed, and those of them that are taken. */
+function takenOf(files: readonly FileRow[], { left, onlyChanged }: Taking) {
+  const listed = files.filter((file) => !onlyChanged || file.state !== "unchanged");
+  return { listed, taken: listed.filter((file) => !left.has(file.name)) };
+}
+
+interface FilesProps {
+  row: ExportRow;
+  taking: Taking;
+  onTake(taking: Taking): void;
+}
+
+function Files({ row, taking, onTake }: FilesProps) {
   const [name, setName] = useState("");
-  const [whole, setWhole] = useState(false);
   const terms = useTrait("export_terms");
-  const code = useRef<HTMLDivElement>(null);
-  const files = row.files ?? [];
+  const all = row.files ?? [];
+  const { listed: files, taken } = takenOf(all, taking);
   const shown = files.find((file) => file.name === name) ?? files.find((file) => (file.lines ?? []).length) ?? files[0];
-  if (!shown) return <div className="dra-sheet-right dra-column" />;
-  const lines = (shown.lines ?? []).filter((line) => !whole || !line.startsWith("-"));
+  const turn = (name: string, isOn: boolean) => {
+    const others = [...taking.left].filter((one) => one !== name);
+    onTake({ ...taking, left: new Set(isOn ? others : [...others, name]) });
+  };
+  if (!all.length) return <div className="dra-sheet-right dra-column" />;
   return (
     <div className="dra-sheet-right dra-column">
       <div className="dra-row dra-files-title">
         <h3>
-          {counted(files.length, "file")} in {row.choice.folder || "manifests"}
+          {counted(all.length, "file")} in {row.choice.folder || "manifests"}
         </h3>
         <span className="dra-gap" />
+        {files.length > 1 && (
+          <Check
+            checked={taken.length === files.length}
+            onTurn={(isOn) => onTake({ ...taking, left: new Set(isOn ? [] : files.map((file) => file.name)) })}
+          >
+            All files
+          </Check>
+        )}
+        <Check checked={taking.onlyChanged} onTurn={(onlyChanged) => onTake({ ...taking, onlyChanged })}>
+          Only changed
+        </Check>
         {Object.entries(terms).map(([word, text]) => (
           <span key={word}>
             {MARKS[word]}
@@ -60,9 +93,15 @@ function Files({ row }: { row: ExportRow }) {
           </span>
         ))}
       </div>
+      {!shown && <p className="dra-nothing">Every file is the same in the folder.</p>}
       <ul className="dra-files" aria-label="Files">
         {files.map((file) => (
-          <li key={file.name}>
+          <li key={file.name} className="dra-file-line">
+            <Check
+              aria-label={`${file.state === "removed" ? "Remove" : "Write"} ${file.name}`}
+              checked={!taking.left.has(file.name)}
+              onTurn={(isOn) => turn(file.name, isOn)}
+            />
             <Button
               kind="bare"
               className="dra-option dra-file"
@@ -80,8 +119,20 @@ function Files({ row }: { row: ExportRow }) {
           </li>
         ))}
       </ul>
+      {shown && <OneFile file={shown} />}
+    </div>
+  );
+}
+
+/** A file: its text beside that in the folder. */
+function OneFile({ file }: { file: FileRow }) {
+  const [whole, setWhole] = useState(false);
+  const code = useRef<HTMLDivElement>(null);
+  const lines = (file.lines ?? []).filter((line) => !whole || !line.startsWith("-"));
+  return (
+    <>
       <div className="dra-row dra-file-head">
-        <b>{shown.name}</b>
+        <b>{file.name}</b>
         <span className="dra-gap" />
         <Choice
           label="View of the file"
@@ -90,21 +141,21 @@ function Files({ row }: { row: ExportRow }) {
           onChoose={(view) => setWhole(view === "whole")}
         />
         <CopyButton
-          disabled={!shown.lines?.length}
-          text={() => textOf(shown)}
+          disabled={!file.lines?.length}
+          text={() => textOf(file)}
           select={() => code.current && selectAll(code.current)}
         />
-        <Button disabled={!shown.lines?.length} onClick={() => saveText(shown.name, textOf(shown))}>
+        <Button disabled={!file.lines?.length} onClick={() => saveText(file.name, textOf(file))}>
           Download
         </Button>
       </div>
-      {shown.fragment && <p className="dra-hint">Merge this part into Kueue's Configuration; do not apply it.</p>}
-      <div ref={code} className="dra-diff" role="region" aria-label={`Text of ${shown.name}`} tabIndex={0}>
+      {file.fragment && <p className="dra-hint">Merge this part into Kueue's Configuration; do not apply it.</p>}
+      <div ref={code} className="dra-diff" role="region" aria-label={`Text of ${file.name}`} tabIndex={0}>
         <DiffLines lines={lines} isWhole={whole} />
         {lines.length === 0 && <p className="dra-dim">A picture; it is written with the other files.</p>}
-        {(shown.cut ?? 0) > 0 && <p className="dra-dim">{shown.cut} more lines are not shown.</p>}
+        {(file.cut ?? 0) > 0 && <p className="dra-dim">{file.cut} more lines are not file.</p>}
       </div>
-    </div>
+    </>
   );
 }
 
@@ -181,14 +232,16 @@ function Pin({ row, pinned }: { row: ExportRow; pinned: OutcomeRow }) {
 }
 
 // The foot of the Export sheet: what a person accepts, and the buttons that write and copy.
-function Write({ row }: { row: ExportRow }) {
+function Write({ row, taking }: { row: ExportRow; taking: Taking }) {
   const channel = useChannel();
   const problem = useTrait("problem");
   const [overwrite, setOverwrite] = useState(false);
   const { files = [], written = [], worse = "" } = row;
-  const kept = files.filter((file) => file.state !== "removed");
-  const edited = files.filter((file) => file.state === "edited").length;
-  const removed = files.length - kept.length;
+  const { taken } = takenOf(files, taking);
+  const without = files.filter((file) => taking.left.has(file.name));
+  const kept = taken.filter((file) => file.state !== "removed");
+  const edited = taken.filter((file) => file.state === "edited").length;
+  const removed = taken.length - kept.length;
   const asked = [
     ...(edited ? [`Overwrite my edits (${counted(edited, "file")})`] : []),
     ...(removed ? [`Remove ${counted(removed, "file")} of an earlier export`] : []),
@@ -199,6 +252,7 @@ function Write({ row }: { row: ExportRow }) {
       type: "write-export",
       ...(overwrite ? { overwrite: true } : {}),
       ...(worse ? { allowWorse: true } : {}),
+      ...(without.length ? { without: without.map((file) => file.name) } : {}),
     });
     // Accepted once: the next edit is found again.
     setOverwrite(false);
@@ -219,6 +273,14 @@ function Write({ row }: { row: ExportRow }) {
           </p>
         ) : (
           !worse && <p className="dra-dim">Valid for {row.release}. Nothing is written until you press Export.</p>
+        )}
+        {without.some((file) => file.state !== "unchanged") && (
+          <Callout tone="warn">
+            <span>
+              {counted(without.length, "file")} left out. The folder keeps what it has of them, and the simulation is
+              about all files.
+            </span>
+          </Callout>
         )}
         {worse && (
           <Callout tone="warn">
@@ -252,6 +314,7 @@ export function ExportSheet() {
 
 function Sheet({ row }: { row: ExportRow }) {
   const channel = useChannel();
+  const [taking, setTaking] = useState<Taking>({ left: new Set(), onlyChanged: false });
   const findings = row.findings ?? [];
   return (
     <Dialog
@@ -271,9 +334,9 @@ function Sheet({ row }: { row: ExportRow }) {
             </details>
           )}
         </div>
-        <Files row={row} />
+        <Files row={row} taking={taking} onTake={setTaking} />
       </div>
-      <Write row={row} />
+      <Write row={row} taking={taking} />
     </Dialog>
   );
 }

@@ -1,6 +1,7 @@
 // The left side of Fleet under the workloads: what-if changes with their forms, and the kept scenarios.
 
 import { useState } from "react";
+import { Browse } from "../components/browse";
 import { Button, Icon } from "../components/button";
 import { Chip } from "../components/content";
 import { Form } from "../components/form";
@@ -9,6 +10,7 @@ import { Popover, useMenu, usePopover } from "../components/popover";
 import { ACTIONS, Table } from "../components/table";
 import type { PlanViewMessage } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
+import { PrintButton } from "../plan/print";
 import { onEnter } from "../view/keys";
 import { keyed } from "../view/text";
 import { Head } from "./workloads";
@@ -17,8 +19,8 @@ import { Head } from "./workloads";
 interface FormRow {
   readonly key: string;
   readonly label: string;
-  /** `node` is the name of a node: a small cluster offers its names. */
-  readonly kind: "live" | "node" | "select" | "count";
+  /** `node` is the name of a node: a small cluster offers its names. `file` is a path, which can be chosen. */
+  readonly kind: "live" | "node" | "file" | "select" | "count";
   /** What it holds at first. */
   readonly first?: string;
   readonly options?: readonly Option<string>[];
@@ -48,16 +50,21 @@ export function FormButton({ label, title, action, fields, hint, onDone }: Props
     over.close();
     onDone(values);
   };
-  const rows = fields.map((row) => ({
-    label: row.label,
-    name: row.name,
-    kind: row.kind === "node" ? ("live" as const) : row.kind,
-    value: values[row.key] ?? "",
-    least: 1,
-    placeholder: row.kind === "node" ? "name of a node" : row.placeholder,
-    options: row.kind === "node" ? named(names) : row.options,
-    onSet: (value: string) => setTyped((now) => ({ ...now, [row.key]: value })),
-  }));
+  const rows = fields.map((row) => {
+    const [isNode, isFile, value] = [row.kind === "node", row.kind === "file", values[row.key] ?? ""];
+    const onSet = (value: string) => setTyped((now) => ({ ...now, [row.key]: value }));
+    return {
+      label: row.label,
+      name: row.name,
+      kind: row.kind === "node" || row.kind === "file" ? ("live" as const) : row.kind,
+      value,
+      least: 1,
+      placeholder: isNode ? "name of a node" : row.placeholder,
+      options: isNode ? named(names) : row.options,
+      onSet,
+      beside: isFile && <Browse what="file" path={value} onChoose={onSet} />,
+    };
+  });
   return (
     <>
       <Button {...over.button}>{label}</Button>
@@ -240,6 +247,7 @@ export function Scenarios() {
         <Button disabled={!hasKept} send={{ type: "mode", mode: "compare" }}>
           Compare…
         </Button>
+        <PrintButton />
       </div>
     </section>
   );

@@ -2,7 +2,7 @@
 import { Button } from "../components/button";
 import { Callout } from "../components/content";
 import { Form } from "../components/form";
-import { Choice, named, Stepper } from "../components/inputs";
+import { Choice, EditableName, named, Stepper } from "../components/inputs";
 import { Term, useMenu } from "../components/popover";
 import { sameField } from "../components/same_values";
 import { Table } from "../components/table";
@@ -193,7 +193,7 @@ export function Workloads() {
             {
               key: "source",
               label: "Drawing, claim, template, Pod or Deployment",
-              kind: "live",
+              kind: "file",
               placeholder: "file, or sample:NAME/EXAMPLE",
             },
           ]}
@@ -233,7 +233,7 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
           <span className="dra-letter" aria-hidden="true" style={{ background: row.colour, color: row.ink }}>
             {row.letter}
           </span>
-          {name}
+          <EditableName name={name} onRename={(to) => channel.send({ type: "rename-workload", name, to })} />
           {row.editing && (
             <span className="dra-dim" title="Plan shows this workload; what you draw there changes it">
               {" "}

@@ -609,6 +609,15 @@ export interface LinkRow {
   options?: readonly LinkOption[];
 }
 
+export interface ListingRow {
+  path?: string;
+  above?: string | null;
+  folders?: readonly string[];
+  files?: readonly string[];
+  more?: number;
+  problem?: string;
+}
+
 export interface MeasureRow {
   words: string;
   folder: string;
@@ -738,6 +747,11 @@ export interface PriceRow {
   level: string;
   gangs: string;
   now?: boolean;
+}
+
+export interface PrintedRow {
+  page?: string;
+  number?: number;
 }
 
 export interface ProblemRow {
@@ -999,6 +1013,7 @@ export interface ClusterBarModel {
   findings: readonly FindingRow[];
   follow: Following;
   leaving: string;
+  listing: ListingRow;
   meters: readonly MeterRow[];
   mode: string;
   modes: readonly [string, string][];
@@ -1027,6 +1042,7 @@ export type ClusterBarMessage =
   | { type: "dismiss-example" }
   | { type: "dismiss-problem" }
   | { type: "follow"; on: boolean }
+  | { type: "list-folder"; path?: string }
   | { type: "load"; source: string }
   | { type: "mode"; mode: string }
   | { type: "open-drawing"; number: number }
@@ -1202,6 +1218,7 @@ export interface PlanViewModel {
   goals_changed: boolean;
   highlight: string;
   kept: number;
+  listing: ListingRow;
   mode: string;
   moves: MovesRow;
   moves_kind: string;
@@ -1209,6 +1226,7 @@ export interface PlanViewModel {
   nodes: readonly FleetItem[];
   outgoing: readonly OutgoingRow[];
   pin_offer: PinOffer;
+  printed: PrintedRow;
   problem: string;
   reasons: readonly ReasonRow[];
   regret: RegretRow;
@@ -1237,6 +1255,7 @@ export type PlanViewMessage =
   | { type: "improve-fleet" }
   | { type: "keep-for-compare"; name?: string }
   | { type: "keep-scenario"; name?: string }
+  | { type: "list-folder"; path?: string }
   | { type: "look-at"; node: string; device?: string }
   | { type: "make-gang"; name: string }
   | { type: "mode"; mode: string }
@@ -1244,12 +1263,14 @@ export type PlanViewMessage =
   | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals?: readonly string[] }
   | { type: "pin-pods"; name: string; node: string; pods?: number }
+  | { type: "print" }
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
   | { type: "remove-layer"; number: number; count?: number }
   | { type: "remove-node-type"; node: string }
   | { type: "remove-workload"; name: string }
   | { type: "rename-kept"; name: string; to: string }
+  | { type: "rename-workload"; name: string; to: string }
   | { type: "restore-kept"; name: string }
   | { type: "set-gang"; name: string; gang: GangDrawing | null }
   | { type: "set-movable"; namespaces: readonly string[]; labels?: string }
@@ -1262,7 +1283,7 @@ export type PlanViewMessage =
   | { type: "stop-fleet" }
   | { type: "undo" }
   | { type: "use-measured"; withLink: number; withoutLink: number }
-  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
+  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean; without?: readonly string[] }
   | { type: "write-measure" };
 
 export interface SessionViewModel {

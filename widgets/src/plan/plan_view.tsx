@@ -19,6 +19,7 @@ import { mount } from "../view/widget";
 import { DevicesPanel, Find, NodesPanel } from "./devices";
 import { GoalsPanel } from "./goals_panel";
 import { useChannel, useTrait } from "./model";
+import { usePrint } from "./print";
 import { Verdict } from "./verdict";
 import { WhyNot } from "./why_not";
 import { YamlEditor } from "./yaml_editor";
@@ -118,7 +119,7 @@ function useDock() {
 const MOST_KEPT = 12;
 
 /** The buttons; `select` marks the text on the screen where the clipboard is barred. */
-function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
+function Tools({ select, hasBar, print }: { select(): void; hasBar: boolean; print(): void }) {
   const [yaml, kept] = [useTrait("yaml"), useTrait("kept")];
   const isFull = kept >= MOST_KEPT;
   return (
@@ -131,6 +132,9 @@ function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
         send={{ type: "keep-for-compare" }}
       >
         {kept > 0 ? `Keep (${kept})` : "Keep"}
+      </Button>
+      <Button className="dra-dock-button" title="Print the answer on a page (P)" onClick={print}>
+        Print
       </Button>
       {!hasBar && (
         <Button icon="folder" send={{ type: "show-export" }}>
@@ -208,9 +212,10 @@ function PlanMode() {
   };
   const find = usePopover({ first: "input" });
   const keys = usePopover();
+  const print = usePrint();
   useGridKeys(grid, (event) => {
     const action = actionOf(PLANNER_KEYS, event);
-    if (action) ({ dock: dock.toggle, find: find.open, keys: keys.open })[action]();
+    if (action) ({ dock: dock.toggle, find: find.open, keys: keys.open, print })[action]();
     return action !== null;
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: who asks about a node wants to see the answer
@@ -275,7 +280,7 @@ function PlanMode() {
       <Button className="dra-dock-button" {...keys.button} label="Keys" title="Keys">
         <kbd>?</kbd>
       </Button>
-      <Tools select={select} hasBar={grid !== null} />
+      <Tools select={select} hasBar={grid !== null} print={print} />
       {grid && (
         <Button
           className="dra-dock-button"

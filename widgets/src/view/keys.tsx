@@ -22,7 +22,7 @@ export const stepped = (from: number, step: number, length: number): number =>
 
 /** Do on Enter in a text field what its button does: a form would depend on what the page around does with Enter. */
 export const onEnter = (act: () => void) => (event: KeyboardEvent) => {
-  if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+  if (event.key !== "Enter" || event.nativeEvent.isComposing || (event.target as Element).closest("button")) return;
   event.preventDefault();
   act();
 };
@@ -60,7 +60,7 @@ export type Action =
   | { do: "count"; by: 1 | -1; alone: boolean }
   | { do: "go" | "move"; to: Direction };
 /** What a key does all over the planner. */
-type PlannerAction = "dock" | "find" | "keys";
+type PlannerAction = "dock" | "find" | "keys" | "print";
 
 /** How it is listed ("" for a key that needs no mention), what it does, and each key by the name of `nameOfKey`. */
 type KeyRow<T> = readonly [shown: string, words: string, keys: Readonly<Record<string, T>>];
@@ -107,6 +107,7 @@ export const PLANNER_KEYS: readonly KeyRow<PlannerAction>[] = [
   ["L", "on a box: start a link; the arrows choose its other end", {}],
   ["J", "open or close the dock", { j: "dock" }],
   ["/", "find a node or a device", { "/": "find" }],
+  ["P", "print the answer", { p: "print" }],
   ["?", "show these keys", { "?": "keys" }],
   ["Enter", "in the answer: apply the first change that would help", {}],
   ["Ctrl+Z", "undo; with Shift, redo", {}],
