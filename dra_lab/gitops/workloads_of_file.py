@@ -124,7 +124,7 @@ def read_workloads(source: str | Path, cluster: Cluster, release: KubernetesRele
         The files are those that Kueue reads.
 
         >>> files = gang_files(Workload("train", [worker], level="host"), "kueue", queue="team-a")
-        >>> _ = [Path(name).write_text(text) for name, text in files.documents.items()]
+        >>> _ = [Path(name).write_text(text) for name, text in files.texts.items()]
 
         They are read as the gang that was written.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from dra_lab.model.goals import NODES, UNPLACED
+from dra_lab.model.goals import GOAL_WORDS, NODES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -99,7 +99,7 @@ class OnePod(NamedTuple):
 
 def device_goals(order: Sequence[str]) -> tuple[str, ...]:
     """Return the goals that depend on the devices taken, and not on the numbers of replicas alone."""
-    return tuple(goal for goal in order if goal not in (UNPLACED, NODES))
+    return tuple(goal for goal in order if goal in GOAL_WORDS)
 
 
 class PodsModel:
