@@ -15,7 +15,7 @@ from dra_lab.model.goals import GOAL_WORDS, NODES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import CopyPart, replicated
+from dra_lab.planner.node.copies import CopyPart, JointProblem, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, is_enough, minimise_exactly
@@ -95,6 +95,17 @@ class OnePod(NamedTuple):
     part: int
     takes: PodTakes
     values: Values
+
+
+def values_of(site: Site, part: CopyPart, takes: PodTakes, order: Sequence[str]) -> Values:
+    """Return the values of goals of a pod that takes devices of a site, in the groups that plans name."""
+    problem, kept = site.problem, {group: at for at, group in enumerate(site.kept)}
+    groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
+    counted = Counter[tuple[int, int]]()
+    for ask, group, count in takes:
+        counted[ask, kept[group]] += count
+    values = goal_values(changed(problem, paired=part.paired, groups=groups), counted, range(*part.links))
+    return tuple(values[goal] for goal in order)
 
 
 def device_goals(order: Sequence[str]) -> tuple[str, ...]:
