@@ -179,8 +179,8 @@ describe("domains", () => {
 
   it("asks for the same values of an attribute in all pods, and removes it again", () => {
     const sames = [
-      { name: "rail", label: "rail, inferred from the NICs" },
-      { name: "a/mac", label: "a/mac", reason: "unique" },
+      { name: "rail", label: "rail, inferred from the NICs", requests: ["nic"] },
+      { name: "a/mac", label: "a/mac", requests: ["nic"], reason: "unique" },
     ];
     const { el, send } = fleet(ROWS, {
       fleet_workloads: [{ name: "train", detail: "", wanted: 1, gang: { ...GANG, same: ["a/b"], sames } }],
