@@ -225,7 +225,7 @@ function ClusterBar() {
     <>
       <div ref={bar} className="dra-bar" role="toolbar" aria-label="Cluster">
         {isLearning ? (
-          <p className="dra-bar-kept">Your plan on {source} stays as it is.</p>
+          <p>Your plan on {source} stays as it is.</p>
         ) : (
           <>
             {sources.button}
@@ -264,7 +264,7 @@ function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
   return (
     <div className="dra-bar-state">
       <div className="dra-bar-summary dra-clamp" hidden={Boolean(busy)} title={`${summary}${read}`}>
-        <span className="dra-bar-words">{summary}</span>
+        <span>{summary}</span>
         <span className="dra-dim">{read}</span>
       </div>
       <div className="dra-row dra-bar-busy" role="status" hidden={!busy}>

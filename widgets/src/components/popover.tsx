@@ -14,6 +14,7 @@ import {
 } from "react";
 import type { Tile } from "../generated/models";
 import { onArrows } from "../view/keys";
+import { keyed } from "../view/text";
 import { Button, classes } from "./button";
 import { Lines } from "./content";
 
@@ -113,6 +114,17 @@ export function Figure({ row }: { row: Tile }) {
       <b>{value}</b>
       <span>{caption}</span>
     </Explained>
+  );
+}
+
+/** Numbers beside each other. */
+export function Figures({ rows }: { rows: readonly Tile[] }) {
+  return (
+    <div className="dra-tiles">
+      {keyed(rows, (row) => row.caption).map(([key, row]) => (
+        <Figure key={key} row={row} />
+      ))}
+    </div>
   );
 }
 

@@ -70,7 +70,7 @@ function Why({ why }: { why: WhyNotRow }) {
     <section className="dra-stack dra-fleet-why" aria-label={why.title}>
       <h4>{why.title}</h4>
       <Lines lines={why.lines} />
-      <div className="dra-why-requests">
+      <div>
         {keyed(why.requests ?? [], (row) => row.title).map(([key, row]) => (
           <TestBars key={key} row={row} />
         ))}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { Button, classes } from "../components/button";
 import { PaneProblem } from "../components/content";
 import { Choice, optionsOf } from "../components/inputs";
-import { Figure, MenuProvider } from "../components/popover";
+import { Figures, MenuProvider } from "../components/popover";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
 import { Headline, type Sign } from "../plan/verdict";
@@ -42,13 +42,7 @@ function Verdict() {
         </div>
         {scheduler && <p className="dra-fleet-scheduler">{scheduler}</p>}
       </div>
-      <ul className="dra-tiles" aria-label="Numbers">
-        {tiles.map((tile) => (
-          <li key={`${tile.caption} ${tile.value}`}>
-            <Figure row={tile} />
-          </li>
-        ))}
-      </ul>
+      <Figures rows={tiles} />
     </div>
   );
 }

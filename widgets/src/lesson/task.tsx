@@ -40,7 +40,7 @@ export function Explain({ sentence, onChange, onDone }: Props) {
   const id = useId();
   return (
     <>
-      <div className="dra-stack dra-lesson-explain">
+      <div className="dra-stack">
         <label htmlFor={id}>Your sentence</label>
         <input
           id={id}
@@ -116,13 +116,7 @@ export function Judged() {
   const stale = useTrait("judged_stale");
   return (
     <div className="dra-card dra-lesson-judged" role="status" data-passed={message ? passed : undefined}>
-      {message && (
-        <Callout tone={passed ? "ok" : "plain"}>
-          <span>
-            <Line text={message} />
-          </span>
-        </Callout>
-      )}
+      {message && <Callout tone={passed ? "ok" : "plain"} text={<Line text={message} />} />}
       {rows.length > 0 && (
         <ul>
           {rows.map(({ text, kept = false }) => (
