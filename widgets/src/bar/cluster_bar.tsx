@@ -161,7 +161,7 @@ function Meters() {
         hidden={!meters.length}
       >
         {keyed(meters, (row) => row.label).map(([key, row]) => (
-          <span key={key} className="dra-row dra-free">
+          <span key={key} className="dra-row is-tight dra-free">
             <span>{row.label}</span>
             <Meter value={row.used} of={row.total} />
             <span>{row.text}</span>
@@ -267,7 +267,7 @@ function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
         <span>{summary}</span>
         <span className="dra-dim">{read}</span>
       </div>
-      <div className="dra-row dra-bar-busy" role="status" hidden={!busy}>
+      <div className="dra-row is-tight dra-bar-busy" role="status" hidden={!busy}>
         <span className="dra-spinner" aria-hidden="true" />
         <span className="dra-clamp">{busy}</span>
         <Button kind="link" onClick={onShow}>

@@ -90,6 +90,7 @@ function WhatIf() {
       </span>
       <Button send={{ type: "undo-what-if" }}>Undo</Button>
       {mode !== "fleet" && <Button send={{ type: "mode", mode: "fleet" }}>Show in Fleet</Button>}
+      <span className="dra-gap" aria-hidden="true" />
       <span className="dra-dim">The cluster is not changed.</span>
     </Callout>
   );
@@ -107,6 +108,7 @@ function Example({ onLoad }: { onLoad(): void }) {
       <Button kind="link" send={{ type: "start-empty" }}>
         Start empty
       </Button>
+      <span className="dra-gap" aria-hidden="true" />
       <Button
         kind="quiet"
         icon="cross"

@@ -139,7 +139,7 @@ function ColumnHead({ plan }: { plan: ComparedPlan }) {
     );
   return (
     <th scope="col">
-      <div className="dra-row">
+      <div className="dra-row is-tight">
         <EditableName
           name={plan.name}
           title={plan.sentence}

@@ -195,6 +195,20 @@ const MenuContext = createContext<Open>(() => undefined);
 /** Return what opens a menu: at the pointer, or under the element if the keyboard pressed it. */
 export const useMenu = (): Open => useContext(MenuContext);
 
+/** A button with dots that opens a menu of what can be done with something. */
+export function MenuButton({ of, items }: { of: string; items: readonly MenuItem[] }) {
+  const menu = useMenu();
+  return (
+    <Button
+      kind="quiet"
+      icon="dots"
+      label={`Actions for ${of}`}
+      aria-haspopup="menu"
+      onClick={(event) => menu(event, of, items)}
+    />
+  );
+}
+
 export function MenuProvider({ children }: { children: ReactNode }) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const panel = useRef<HTMLDivElement>(null);

@@ -33,7 +33,7 @@ function Verdict() {
   return (
     <div className={classes("dra-answer dra-fleet-verdict", stale && "is-stale")} data-state={state}>
       <div className="dra-answer-text dra-column">
-        <p className="dra-asked">{asked}</p>
+        <p className="dra-asked dra-dim">{asked}</p>
         <Headline sign={SIGNS[state] ?? ["note", ""]} words={verdict} />
         <div className="dra-row dra-fleet-proof">
           <span>{proof}</span>

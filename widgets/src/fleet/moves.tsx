@@ -42,7 +42,7 @@ export function Moves() {
         )}
       </div>
       <p role="status">{sentence}</p>
-      <div ref={place}>{svg && <SvgPicture svg={svg} className="dra-moves-picture" />}</div>
+      <div ref={place}>{svg && <SvgPicture svg={svg} />}</div>
       <div className="dra-grid dra-moves-cards">
         {steps.length > 0 && (
           <Card title="Moves in order" tools={fix ? <Apply fix={fix} /> : undefined}>
@@ -68,7 +68,7 @@ function Steps({ steps }: { steps: readonly MoveRow[] }) {
   const list = useRef<HTMLUListElement>(null);
   return (
     <>
-      <ul ref={list} className="dra-move-steps" tabIndex={-1}>
+      <ul ref={list} className="dra-stack dra-move-steps" tabIndex={-1}>
         {keyed(steps, (one) => one.pod).map(([key, { pod, words, number = 0, lines }]) => (
           <li key={key} data-lost={number ? undefined : ""}>
             <b className="dra-move-number">{number || "✕"}</b>
@@ -108,7 +108,7 @@ function Movable({ row: { namespaces = [], labels = "", lines = [] } }: { row: M
   };
   return (
     <Card title="Which pods may move">
-      <fieldset className="dra-row dra-movable">
+      <fieldset className="dra-row">
         <legend className="dra-label">Namespaces</legend>
         <Ticks
           rows={namespaces.map(([name]) => {

@@ -4,7 +4,7 @@ import { Callout } from "../components/content";
 import { Form } from "../components/form";
 import { changedGang, keyOf, levelOf, sameField, sizeFields, toLevel } from "../components/gang_fields";
 import { Choice, EditableName, named, Stepper } from "../components/inputs";
-import { Term, useMenu } from "../components/popover";
+import { MenuButton, Term } from "../components/popover";
 import { Table } from "../components/table";
 import type { GangRow, WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
@@ -186,7 +186,6 @@ export function Workloads() {
 
 function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
   const channel = useChannel();
-  const menu = useMenu();
   const { name, wanted, placed = 0, pins = [], gang } = row;
   const items = [
     {
@@ -225,13 +224,7 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
           )}
         </th>
         <td>
-          <Button
-            kind="quiet"
-            icon="dots"
-            label={`Actions for ${name}`}
-            aria-haspopup="menu"
-            onClick={(event) => menu(event, name, items)}
-          />
+          <MenuButton of={name} items={items} />
         </td>
       </tr>
       <tr>

@@ -99,7 +99,7 @@ function NodeRow({ toggle, children }: { toggle: ReactNode; children: ReactNode 
     <div className="dra-row dra-node-row">
       <span className="dra-node-title">
         <b>{name}</b>
-        {caption && <span className="dra-hint">{caption}</span>}
+        {caption && <span className="dra-hint"> {caption}</span>}
       </span>
       {best && best !== name && (
         <Button kind="link" data-key="back" send={{ type: "node", name: best }}>
@@ -201,6 +201,7 @@ function GraphPanel({ back, point }: { back: RefObject<HTMLButtonElement | null>
         <>
           <div className="dra-row dra-graph-head">
             <h3>Graph of {node}</h3>
+            <span className="dra-gap" />
             <Button icon="cross" ref={button} onClick={close}>
               Close
             </Button>
@@ -241,7 +242,7 @@ function LessonPicture() {
           <div className="dra-row dra-node-row">
             <span className="dra-node-title">
               <b>{node}</b>
-              {caption && <span className="dra-hint">{caption}</span>}
+              {caption && <span className="dra-hint"> {caption}</span>}
             </span>
             {best && <ShowToggle />}
           </div>

@@ -72,12 +72,12 @@ function Head() {
   return (
     <header className="dra-lesson-head">
       <div className="dra-lesson-titles">
-        <p>
+        <p className="dra-dim">
           {number}
           {minutes > 0 && ` · about ${minutes} minutes`}
         </p>
         <h2>{title}</h2>
-        <p>{progress}</p>
+        <p className="dra-dim">{progress}</p>
       </div>
       {tiles.map((row) => (
         <Figure key={row.caption} row={row} />
@@ -154,7 +154,7 @@ function LessonList() {
     <section className="dra-lessons" aria-label="Lessons">
       <header>
         <h2>{title}</h2>
-        <p>{progress}</p>
+        <p className="dra-dim">{progress}</p>
       </header>
       <ol onKeyDown={onListArrows}>
         {lessons.map(({ id, number, title, minutes = 0, state = "new", words }) => (
@@ -168,11 +168,11 @@ function LessonList() {
             >
               <span className="dra-lesson-dot">{state === "done" ? <Icon name="check" /> : number}</span>
               <b>{title}</b>
-              <span className="dra-lesson-state">
+              <span className="dra-dim">
                 {REACHED[state]}
                 {words && ` · ${words}`}
               </span>
-              <span className="dra-lesson-minutes">{minutes} min</span>
+              <span className="dra-dim dra-number">{minutes} min</span>
             </Button>
           </li>
         ))}
@@ -216,9 +216,9 @@ function Task() {
         <h3>{title}</h3>
         {text && <Paragraphs text={text} />}
         {ask && (
-          <p className="dra-lesson-asked">
+          <b>
             <Line text={ask} />
-          </p>
+          </b>
         )}
         {kind === "predict" && (
           <p className="dra-dim" role="status">

@@ -91,16 +91,17 @@ export function Hints() {
       <ol className="dra-stack" aria-live="polite">
         {hints.map(({ grade, text, state = "locked", note }, at) => (
           <li key={grade} className="dra-card" data-state={state}>
-            <div className="dra-row dra-lesson-hint-head">
+            <div className="dra-row">
               <b>
                 {at + 1}. {grade}
               </b>
+              <span className="dra-gap" />
               {state === "open" && (
                 <Button label={`Show hint ${at + 1}, ${grade}`} send={{ type: "show-hint" }}>
                   Show
                 </Button>
               )}
-              {note && <span>{note}</span>}
+              {note && <span className="dra-dim">{note}</span>}
             </div>
             {text && <Paragraphs text={text} />}
           </li>

@@ -145,7 +145,7 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
     >
       <div className="dra-answer-text dra-column">
         {answer.asked && (
-          <p className="dra-asked" title={answer.asked}>
+          <p className="dra-asked dra-dim" title={answer.asked}>
             {answer.asked}
           </p>
         )}
@@ -160,7 +160,7 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
           </Fixes>
         ) : (
           answer.scheduler && (
-            <p className="dra-scheduler">
+            <p className="dra-scheduler dra-dim">
               {answer.scheduler}{" "}
               {answer.differs && (
                 <Button kind="link" data-key="difference" send={{ type: "show-difference" }}>

@@ -255,7 +255,7 @@ export function TracePane() {
           {unseen.length > 0 && <Told title="What the planner knows and kube-scheduler does not" lines={unseen} />}
         </div>
         <div className="dra-trace-right dra-column">
-          <div className="dra-row dra-trace-choice">
+          <div className="dra-row">
             <FleetStrip />
             <Choice
               label="Claim of the search"
