@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dra_lab.printing import Shown
+
 MAX_WORD, MAX_TEXT = 300, 4000
 """Longest word and longest text of a message, in characters; what is longer is shortened and says how long it is."""
 
@@ -64,7 +66,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Shown):
     """One thing noticed.
 
     `rule` is a stable identifier in kebab case (`pool-incomplete`). `subject` is what it is about, printed the way the

@@ -16,7 +16,7 @@ from dra_lab.findings import Origin
 from dra_lab.manifests.file_text import read_bytes
 from dra_lab.model.decoding import json_value
 from dra_lab.model.release import RECORDED_RELEASE
-from dra_lab.sources.files import MAX_FILE_BYTES, is_pipe
+from dra_lab.sources.files import MAX_FILE_BYTES
 
 ALLOCATORS = ("first-fit", "ilp")
 """What can answer an allocation case: kube-scheduler's search, or the planner (does it fit under the rules of 1.37)."""
@@ -91,7 +91,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
     if str(path) == "-":
         return nullcontext(sys.stdin.buffer)
-    if is_pipe(path):
+    if path.is_fifo():
         return BytesIO(read_bytes(path, MAX_FILE_BYTES, pipes=True))
     if not path.is_file() and path.exists():
         raise SourceError(f"{str(path)!r} is not a file; give a file of NDJSON")

@@ -6,18 +6,16 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of, seconds, version
-from dra_lab.cli.output import FITS, NOT, UNANSWERED, add_output, print_json, print_parts, status_of
+from dra_lab.cli.output import FITS, UNANSWERED, add_output, print_json, print_parts, status_of
 from dra_lab.errors import InputError
 from dra_lab.model.release import RELEASES, KubernetesRelease, can_set, read_gates
 
 if TYPE_CHECKING:
     from dra_lab.gitops.compare import Comparison
-    from dra_lab.gitops.folder import Manifests
-    from dra_lab.gitops.review import FitState, Review
-    from dra_lab.model.upgrade import Upgrade
+    from dra_lab.gitops.report import Report
 
 EXAMPLES = (
     "dra-lab check cluster/ manifests/",
@@ -81,30 +79,17 @@ _DESCRIPTION = (
 
 def run(options: argparse.Namespace) -> int:
     """Check, print the report, return the exit status. Raises InputError for --dir without what it is for."""
-    from dra_lab.gitops.folder import read_manifests
-
     if options.rule:
         return _explain_rule(options)
-    if options.upgrade:
-        return _check_upgrade(options)
-    if options.dir and not (options.baseline and options.format == "markdown"):
-        raise InputError("--dir needs --baseline REF and -o markdown, because it writes that summary")
-    if options.fix:
-        _fix(options)
-    manifests = read_manifests(options.paths)
-    if options.baseline:
-        from dra_lab.gitops.baseline import read_baseline
-        from dra_lab.gitops.compare import compare_reviews
-
-        # the revision is read first: an unknown one need not wait for the planning
-        baseline = read_baseline(options.baseline, options.paths)
-        after, before = _review(options, manifests), _review(options, baseline.manifests)
-        comparison = compare_reviews(before, after, baseline.words)
-        _print_changes(options, comparison)
-        return _status(options, comparison.outcome)
-    review = _review(options, manifests)
-    _print_review(options, review)
-    return _status(options, review.outcome)
+    report = _upgrade(options) if options.upgrade else _manifests(options)
+    if options.format == "text":
+        print_parts(report.parts(options.detail), report.outcome)
+    elif options.format == "markdown":
+        sys.stdout.write(report.markdown())
+    else:
+        print_json(report.json() if options.format == "json" else report.sarif())
+    status = status_of(report.outcome)
+    return FITS if status == UNANSWERED and options.allow_unchecked else status
 
 
 def _explain_rule(options: argparse.Namespace) -> int:
@@ -131,9 +116,10 @@ def _explain_rule(options: argparse.Namespace) -> int:
     return print_answer(options, answer, explanation_parts(found), cluster.findings, rule_outcome(found))
 
 
-def _check_upgrade(options: argparse.Namespace) -> int:
-    """Print what changes up to a newer release; return the exit status. Raises InputError for one that is not newer."""
+def _upgrade(options: argparse.Namespace) -> Report:
+    """Return what changes up to a newer release. Raises InputError for one that is not newer."""
     from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.report import upgrade_report
     from dra_lab.gitops.upgrade import compare_releases, refuse_older
 
     for name, given in {"--baseline": options.baseline, "--dir": options.dir, "--fix": options.fix}.items():
@@ -145,86 +131,49 @@ def _check_upgrade(options: argparse.Namespace) -> int:
     start = cluster.target_release(KubernetesRelease(older.version, kept))
     target = cluster.target_release(KubernetesRelease(options.upgrade, gates))
     refuse_older(start, target, cluster.name)
-    manifests = read_manifests(options.paths)
-    upgrade = compare_releases(
-        cluster,
-        manifests,
-        start,
-        target,
-        now=options.now,
-        allow_worse=options.allow_worse,
-        time_limit=options.time_limit,
-    )
-    _print_upgrade(options, upgrade)
-    return FITS if options.allow_unchecked and upgrade.outcome == "stopped" else status_of(upgrade.outcome)
+    return upgrade_report(compare_releases(cluster, read_manifests(options.paths), start, target, **_settings(options)))
 
 
-def _print_upgrade(options: argparse.Namespace, upgrade: Upgrade) -> None:
-    from dra_lab.gitops.report import sarif_log
-    from dra_lab.version import __version__
-    from dra_lab.words import upgrade_document
-    from dra_lab.words.document import as_markdown
-
-    if options.format == "text":
-        print_parts(upgrade_document.upgrade_parts(upgrade, options.detail), upgrade.outcome)
-    elif options.format == "json":
-        print_json(upgrade_document.upgrade_json(upgrade))
-    elif options.format == "sarif":
-        print_json(sarif_log(upgrade_document.upgrade_findings(upgrade), __version__, upgrade.outcome))
-    else:
-        sys.stdout.write(f"### dra-lab check\n\n{as_markdown(upgrade_document.upgrade_markdown(upgrade))}\n")
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: vars(options)[name] for name in ("now", "allow_worse", "time_limit")}
 
 
-def _review(options: argparse.Namespace, manifests: Manifests) -> Review:
+def _manifests(options: argparse.Namespace) -> Report:
+    """Return what is right and wrong with manifests, or what is new since a revision."""
     from dra_lab.gitops.check_manifests import check_manifests
+    from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.report import review_report
 
-    return check_manifests(
-        cluster_of(options),
-        manifests,
-        release=release_of(options),
-        now=options.now,
-        allow_worse=options.allow_worse,
-        time_limit=options.time_limit,
-    )
+    if options.dir and not (options.baseline and options.format == "markdown"):
+        raise InputError("--dir needs --baseline REF and -o markdown, because it writes that summary")
+    if options.fix:
+        _fix(options)
+    manifests = read_manifests(options.paths)
+    if not options.baseline:
+        settings = _settings(options)
+        return review_report(check_manifests(cluster_of(options), manifests, release=release_of(options), **settings))
+    from dra_lab.gitops.compare import changes_report, compare_reviews, read_baseline
 
-
-def _status(options: argparse.Namespace, outcome: FitState) -> int:
-    if outcome.is_open:
-        return FITS if options.allow_unchecked else UNANSWERED
-    return FITS if outcome.value == "fits" else NOT
-
-
-def _print_review(options: argparse.Namespace, review: Review) -> None:
-    from dra_lab.gitops.report import review_json, review_markdown, review_parts, review_sarif
-    from dra_lab.version import __version__
-
-    if options.format == "text":
-        print_parts(review_parts(review, options.detail), review.outcome.value)
-    elif options.format in ("json", "sarif"):
-        print_json(review_json(review) if options.format == "json" else review_sarif(review, __version__))
-    else:
-        sys.stdout.write(review_markdown(review))
+    # the revision is read first: an unknown one need not wait for the planning
+    baseline = read_baseline(options.baseline, options.paths)
+    settings = {"release": release_of(options), **_settings(options)}
+    after, before = (check_manifests(cluster_of(options), o, **settings) for o in (manifests, baseline.manifests))
+    comparison = compare_reviews(before, after, baseline.words)
+    if options.dir:
+        _write_summary(options, comparison)
+    return changes_report(comparison)
 
 
-def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
-    """Print what changed since a revision, and write the summary with its pictures where a folder is given."""
-    from dra_lab.gitops.compare import changes_json, changes_markdown, changes_parts, changes_pictures
+def _write_summary(options: argparse.Namespace, comparison: Comparison) -> None:
+    """Write the summary, and pictures of what changed, to the folder of --dir."""
+    from dra_lab.gitops.compare import changes_markdown, changes_pictures
     from dra_lab.model.what_if import when_idle
     from dra_lab.sources import write_whole
 
-    if options.format == "text":
-        print_parts(changes_parts(comparison, options.detail), comparison.outcome.value)
-    elif options.format == "json":
-        print_json(changes_json(comparison))
-    elif options.format != "markdown":
-        _print_review(options, comparison.new_only)
-    else:
-        if options.dir:
-            cluster = cluster_of(options)
-            texts, names = changes_pictures(comparison, cluster if options.now else when_idle(cluster))
-            for name, text in {**texts, "summary.md": changes_markdown(comparison, names)}.items():
-                write_whole(options.dir / name, text)
-        sys.stdout.write(changes_markdown(comparison))
+    cluster = cluster_of(options)
+    texts, names = changes_pictures(comparison, cluster if options.now else when_idle(cluster))
+    for name, text in {**texts, "summary.md": changes_markdown(comparison, names)}.items():
+        write_whole(options.dir / name, text)
 
 
 def _fix(options: argparse.Namespace) -> None:

@@ -74,7 +74,10 @@ def run(options: argparse.Namespace) -> int:
 
     about_pods = "claims" not in options and not (options.step or options.device)
     if about_pods and (options.pod or cluster_of(options).pods):
-        return _explain_pods(options)
+        from dra_lab.gitops.pending import explain
+
+        reasons = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
+        return _print_pods(options, reasons)
     claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
     options.claim = claim.claim
     if options.claim and is_gang(options):
@@ -193,14 +196,6 @@ def _json(
     return found
 
 
-def _explain_pods(options: argparse.Namespace) -> int:
-    """Print why pods of the cluster are pending: that of --pod, or every pod that waits for devices."""
-    from dra_lab.gitops.pending import explain
-
-    found = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
-    return _print_pods(options, found)
-
-
 def _explain_written_pod(options: argparse.Namespace) -> int | None:
     """Print why the pod of --claim would stay pending, None if nothing but its devices can keep it pending."""
     if not may_be_pod(options.claim):
@@ -211,7 +206,7 @@ def _explain_written_pod(options: argparse.Namespace) -> int | None:
     waiting = waiting_pod(options.claim, cluster_of(options), release_of(options), pod=options.pod)
     if waiting is None or not blocked_before(waiting, node=options.node):
         return None
-    return _print_pods(options, Explanation(waiting.cluster.name, (reason_of(waiting, node=options.node),)))
+    return _print_pods(options, Explanation(waiting.objects.cluster.name, (reason_of(waiting, node=options.node),)))
 
 
 def _print_pods(options: argparse.Namespace, found: Explanation) -> int:

@@ -29,7 +29,7 @@ from dra_lab.planner.budget import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.exports.manifests import ManifestText
-    from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.gitops.claims_of_file import Question
 
 _SECONDS = 60.0
 
@@ -45,7 +45,7 @@ class PodAnswer(Struct, frozen=True):
     release: KubernetesRelease
     sketch: ClaimSketch
     findings: tuple[Finding, ...]
-    pod: ReadPod | None = None
+    pod: Question | None = None
 
     @property
     def manifests(self) -> ManifestText:
@@ -58,7 +58,7 @@ class PodAnswer(Struct, frozen=True):
         return ManifestText("---\n".join(texts))
 
 
-def pod_of(options: argparse.Namespace) -> ReadPod | None:
+def pod_of(options: argparse.Namespace) -> Question | None:
     """Return the pod in a command's --claim, None where that is one claim or drawing alone; without one, --pod's.
 
     Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
@@ -106,7 +106,7 @@ def plan_pod(options: argparse.Namespace, *, search: bool = True) -> PodAnswer:
             cancel=cancel,
         )
         if pod is not None:
-            found = (*pod.findings, *pod.search(plan, release, time_limit=time_limit, cancel=cancel))
+            found = (*pod.findings, *pod.search(plan, time_limit=time_limit, cancel=cancel))
         else:
             written = options.claim not in plan_files(options)
             found = _of_manifest(sketch, cluster, plan, release, cancel, written=written, search=search)

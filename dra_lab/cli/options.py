@@ -242,14 +242,11 @@ def setting_of(options: argparse.Namespace, name: str) -> Any:
         return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
     values = {file: value for file, drawing in plan_files(options).items() if (value := asdict(drawing)[name])}
     if len(set(values.values())) > 1:
-        differing = "; ".join(f"{file}: {_words(value)}" for file, value in values.items())
+        words = {file: value if isinstance(value, str) else " ".join(map(str, value)) for file, value in values.items()}
+        differing = "; ".join(f"{file}: {value}" for file, value in words.items())
         advice = "give the what-if options" if name == "layers" else f"give --{name}"
         raise InputError(f"the plan files differ in {name} ({differing}); {advice}")
     return next(iter(values.values()), () if name in ("goals", "layers") else "")
-
-
-def _words(value: Any) -> str:
-    return value if isinstance(value, str) else " ".join(map(str, value))
 
 
 def plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
@@ -267,18 +264,12 @@ def plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
 
 def release_of(options: argparse.Namespace) -> KubernetesRelease:
     """Return the release that a command plans for, with its gates. Raises InputError for an unknown gate."""
-    cluster = cluster_of(options)
-    gates = read_gates(options.feature_gates)
-    return cluster.target_release(KubernetesRelease(_version(options) or cluster.default_release, gates))
-
-
-def _version(options: argparse.Namespace) -> str:
-    """Return the release that is asked for: by the option, a what-if change or a plan file; "" for none."""
     from dra_lab.model.layers import layered_release
 
-    if options.release or "claim" not in options:
-        return str(options.release)
-    return layered_release(layers_of(options)) or str(setting_of(options, "release"))
+    cluster, gates, version = cluster_of(options), read_gates(options.feature_gates), options.release
+    if not version and "claim" in options:
+        version = layered_release(layers_of(options)) or setting_of(options, "release")
+    return cluster.target_release(KubernetesRelease(version or cluster.default_release, gates))
 
 
 def node_of(options: argparse.Namespace) -> str:

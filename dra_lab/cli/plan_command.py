@@ -44,7 +44,7 @@ from dra_lab.planner.budget import command_waits
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.gitops.claims_of_file import Question
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.running import Movable
     from dra_lab.words.plan_document import AfterPlan
@@ -216,13 +216,13 @@ def _autoscaler_files(options: argparse.Namespace, added: AddedNodes | None) -> 
     return [*map(str, write_files(expanded(options.export_autoscaler), autoscaler_files(added), record))]
 
 
-def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]:
+def _one_of_many(options: argparse.Namespace, pod: Question) -> Iterator[Finding]:
     """Yield that one pod was planned where its workload runs several."""
     if pod.replicas < 2:
         return
     message = f"{options.claim} says {pod.replicas} replicas; this is the plan of one of them"
-    if pod.allocated or pod.shared:
-        names = ", ".join(sorted({*pod.shared, *(claim.metadata.name for claim in pod.allocated)}))
+    if pod.allocated or pod.named:
+        names = ", ".join(sorted({*pod.named, *(claim.metadata.name for claim in pod.allocated)}))
         advice = f"They share {names}, which is allocated once: dra-lab check answers such pods together."
     else:
         advice = f"--replicas {pod.replicas} behind --claim places all of them; dra-lab check says how many fit."

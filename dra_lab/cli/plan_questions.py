@@ -130,6 +130,8 @@ class Questions:
 
     def _of_gangs(self, known: AfterPlan, asked: Asked) -> AfterPlan:
         """Return what is known with the queues of gangs, and with what schedulers do."""
+        from dra_lab.pinning.gang_choices import gang_choices
+        from dra_lab.pinning.pin_budget import budget_of
         from dra_lab.planner.gangs import gang_verdicts
 
         choices: dict[str, tuple[GangChoice, ...]] = {}
@@ -137,7 +139,9 @@ class Questions:
         with suppress(Cancelled):
             for one in asked.gangs:
                 try:
-                    choices[one.gang.name] = self._choices(one)
+                    given: dict[str, Any] = {"requests": one.requests, "budget": budget_of(self.seconds, self.cancel)}
+                    found = gang_choices(self.cluster, one.gang, one.hierarchy, self.release, self.plan, **given)
+                    choices[one.gang.name] = tuple(found)
                 except UnsupportedFeature as error:
                     self.findings.append(Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message))
                     break
@@ -155,13 +159,6 @@ class Questions:
                 self.findings.append(_unknown_requests(one))
         queues = {one.gang.name: one.queue for one in asked.gangs}
         return changed(known, choices=choices, verdicts=verdicts, queues=queues)
-
-    def _choices(self, one: GangInput) -> tuple[GangChoice, ...]:
-        from dra_lab.pinning.gang_choices import gang_choices
-        from dra_lab.pinning.pin_budget import budget_of
-
-        common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(self.seconds, self.cancel)}
-        return tuple(gang_choices(self.cluster, one.gang, one.hierarchy, self.release, self.plan, **common))
 
 
 def _unknown_requests(one: GangInput) -> Finding:

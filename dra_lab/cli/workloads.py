@@ -14,13 +14,13 @@ from msgspec.structs import replace as changed
 from dra_lab.cli.claim_options import ClaimOptions, asks_for_gangs, only_workloads
 from dra_lab.cli.options import cluster_of, plan_files, refuse_node, refuse_pod, release_of
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Origin
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import PodGroup, Workload, asked_name, workload_of
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.gitops.claims_of_file import Question
     from dra_lab.model.plan import Plan
     from dra_lab.model.sketch import PodDrawing
     from dra_lab.pinning.gang_fills import Requests
@@ -112,7 +112,7 @@ class _Reading:
         """The cluster with the classes of the pods."""
         self._of_gangs: list[Cluster] = []
         self._places: set[frozenset[str] | None] = set()
-        self._named: frozenset[tuple[str, str]] = frozenset()
+        self._named: set[tuple[str, str]] = set()
         self._pinned = False
 
     def joined(self) -> Cluster:
@@ -196,10 +196,9 @@ class _Reading:
         pod = self._read_pod(one)
         number = pod.replicas if wanted is None else wanted
         self._refuse_shared(one.claim, pod, number)
-        self._named |= pod.named
+        self._named |= {*pod.named.values()}
         self._cluster = pod.cluster
         self.findings += pod.findings
-        self._places.add(pod.nodes)
         base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
         name = self._add(one, base, pod.claims.values(), number)
         if read_plan_file(one.claim) is None:
@@ -222,35 +221,38 @@ class _Reading:
         self.workloads.append(Workload(name, tuple(claims), replicas=pods))
         return name
 
-    def _read_pod(self, one: ClaimOptions) -> ReadPod:
-        from dra_lab.gitops.claims_of_file import ReadPod, read_pod
+    def _read_pod(self, one: ClaimOptions) -> Question:
+        from dra_lab.gitops.claims_of_file import Question, read_pod
         from dra_lab.gitops.folder import with_own_classes
         from dra_lab.index.not_read import refuse_not_read
         from dra_lab.session import read_sketch
 
         pod = read_pod(one.claim, self._cluster, self.release, pod=one.pod or "")
         if pod is not None:
-            if pod.nodes is not None:
+            if pod.admitted is not None:
                 refuse_not_read(self._cluster, (), selects_nodes=True)
+            self._places.add(pod.admitted)
             return pod
         refuse_pod(one.claim, one.pod or "")
-        sketch, nodes = read_sketch(one.claim), _pinned_node(one.claim, self._cluster)
-        self._pinned = self._pinned or nodes is not None
-        return ReadPod("", {sketch.name: sketch}, with_own_classes(one.claim, self._cluster), nodes=nodes)
+        sketch, pinned = read_sketch(one.claim), _pinned_node(one.claim, self._cluster)
+        self._pinned = self._pinned or pinned is not None
+        self._places.add(pinned)
+        on = with_own_classes(one.claim, self._cluster)
+        return Question("", Origin(), {sketch.name: sketch}, on, self.release)
 
-    def _refuse_shared(self, claim: str, pod: ReadPod, number: int) -> None:
+    def _refuse_shared(self, claim: str, pod: Question, number: int) -> None:
         """Raise InputError for claims of a pod that its replicas, or an earlier pod, would share."""
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)
             raise InputError(f"{claim}: {names} is already allocated, and replicas cannot share it; plan one pod")
-        if pod.shared and number > 1:
-            names = ", ".join(sorted(pod.shared))
+        if pod.named and number > 1:
+            names = ", ".join(sorted(pod.named))
             raise InputError(
                 f"{claim}: {number} pods share the ResourceClaim {names}, which is allocated once; plan one pod "
                 "(--replicas 1), or write a ResourceClaimTemplate so that each pod gets its own devices"
             )
-        if pod.named & self._named:
-            names = ", ".join(sorted(name for _, name in pod.named & self._named))
+        if shared := {*pod.named.values()} & self._named:
+            names = ", ".join(sorted(name for _, name in shared))
             raise InputError(
                 f"{claim}: its pod and an earlier one share the ResourceClaim {names}, which is allocated once; "
                 "`dra-lab check` answers such pods together"

@@ -71,7 +71,8 @@ class Bundle:
     """The files of an export by name, what `plan.json` records, and what a person must know.
 
     `simulation` is what kube-scheduler does with them, `pinned_plan` the pins that were found, None if none were looked
-    for. `scheduler` is the one that a gang is written for, "" for other pods.
+    for. `scheduler` is the one that a gang is written for, "" for other pods; `not_expressed` is what it cannot express
+    of the gang, a sentence each, and `workload` the person's own workload among the files, "" without one.
     """
 
     texts: Mapping[str, str]
@@ -80,6 +81,8 @@ class Bundle:
     simulation: Simulation = UNKNOWN
     pinned_plan: PinnedPlan | None = None
     scheduler: str = ""
+    not_expressed: tuple[str, ...] = ()
+    workload: str = ""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

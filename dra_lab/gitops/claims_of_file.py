@@ -4,85 +4,118 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from dra_lab.checks.document_checks import check_text
-from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError
-from dra_lab.findings import Finding, Severity
+from dra_lab.errors import Cancelled, CelError, InputError, ManifestError, SketchError, SourceError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.gitops.document_findings import claim_subjects
 from dra_lab.gitops.extended_resources import (
     EXTENDED,
     amount_findings,
-    asking_pods,
     extended_spec,
+    missing_class_findings,
     plugin_findings,
     plugin_nodes,
+    stale_class_findings,
     unserved_findings,
+    unserved_resources,
 )
-from dra_lab.gitops.folder import Manifests, read_manifests, with_classes
-from dra_lab.gitops.object_pods import PodTemplate, namespace_of, pod_templates, subjects_of
+from dra_lab.gitops.folder import Manifests, read_manifests
+from dra_lab.gitops.object_pods import PodTemplate, namespace_of, subjects_of
 from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
-from dra_lab.gitops.questions import Question
-from dra_lab.gitops.references import (
-    CLAIM,
-    TEMPLATE,
-    Claims,
-    WrittenClaim,
-    asked_claims,
-    check_references,
-    every_claim,
-    held_claims,
-    written_claims,
-)
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.gitops.references import CLAIM, TEMPLATE, WrittenClaim, WrittenObjects, check_references, every_claim
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.planner.allowed_nodes import allowed_nodes
-from dra_lab.planner.node_tests import only_nodes
+from dra_lab.planner.node_tests import admitted_nodes, node_tests, only_nodes, why_no_node
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.read_back import sketch_of
 
-_SOME = 6
-
 
 @dataclass(frozen=True)
-class ReadPod:
-    """A pod as it was asked for: its claims by their name in the pod, in the pod's order.
+class Question:
+    """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
 
-    `subject` names the workload (`subjects_of`), "" for claims without one. `allocated` are claims of the pod that the
-    cluster has and that hold devices already. `nodes` are those that the pod's own spec admits, None for all.
-    `replicas` is how many pods its workload runs. `shared` are the ResourceClaims that all of them share, which are
-    allocated once, and `named` are these by namespace and name. `cluster` has the DeviceClasses of the file. `spec` is
-    that of the pod as written, and `without` are nodes on which a device plugin serves it. `why_nowhere` says why no
-    node admits it.
+    `cluster` has the DeviceClasses of the files. `named` are the claims that all pods share (`resourceClaimName`), each
+    with the namespace and name of the ResourceClaim: they are allocated once. `spec` is the pod's spec as written,
+    empty for a claim that no pod uses. `without` are nodes on which a device plugin serves it. `unserved` are extended
+    resources that no DeviceClass serves. `allocated` are claims of the pod that the cluster has, with the devices that
+    they hold. `copies` are the places of the same question in other files, and `told_apart` says that another workload
+    has the same name. `findings` are those of its file.
     """
 
     subject: str
+    origin: Origin
     claims: Mapping[str, ClaimSketch]
     cluster: Cluster
-    allocated: tuple[ResourceClaim, ...] = ()
-    nodes: frozenset[str] | None = None
+    release: KubernetesRelease
     replicas: int = 1
-    findings: tuple[Finding, ...] = field(default=())
-    shared: frozenset[str] = frozenset()
-    named: frozenset[tuple[str, str]] = frozenset()
+    named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
+    per_node: bool = False
     without: frozenset[str] = frozenset()
-    why_nowhere: str = ""
+    unserved: tuple[str, ...] = ()
+    allocated: tuple[ResourceClaim, ...] = ()
+    copies: tuple[Origin, ...] = ()
+    told_apart: bool = False
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Return every place of the question."""
+        return self.origin, *self.copies
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes on which its devices would be claimed."""
+        admitted = admitted_nodes(self.cluster, self.spec, per_node=self.per_node)
+        pod = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted))
+        allowed = pod.allowed(self.cluster)
+        return tuple(n for n in admitted if n not in self.without and (allowed is None or n in allowed))
+
+    @property
+    def admitted(self) -> frozenset[str] | None:
+        """Return the same nodes; None for all that are not cordoned, as for claims without a pod."""
+        nodes = frozenset(self.nodes) if self.spec else None
+        return None if nodes == self.cluster.open_nodes else nodes
+
+    @property
+    def why_nowhere(self) -> str:
+        """Return why no node admits it."""
+        why = why_no_node(self.cluster, [*node_tests(self.cluster, self.spec, per_node=self.per_node)])
+        return why or self._not_allowed or "no node admits the pod"
+
+    @property
+    def _not_allowed(self) -> str:
+        return allowed_nodes(self.cluster, self.spec, self.allocated, "", self.release).why
+
+    @property
+    def wanted(self) -> int:
+        """Return how many times its devices are needed: once where every claim is shared."""
+        return 1 if len(self.named) == len(self.claims) else self.replicas
+
+    @property
+    def workload(self) -> Workload:
+        """Return it as the planner's workload."""
+        return Workload(self.subject, tuple(self.claims.values()), replicas=self.wanted)
 
     @property
     def planned(self) -> PodClaims:
-        """Return it as `planner.make_plan` takes it."""
-        return PodClaims(self.claims, allocated=self.allocated, nodes=self.nodes, why_nowhere=self.why_nowhere)
+        """Return one pod of it, as `planner.make_plan` takes it."""
+        why = self._not_allowed if self.spec and not self.nodes else ""
+        return PodClaims(self.claims, allocated=self.allocated, nodes=self.admitted, why_nowhere=why)
 
-    def search(
-        self, plan: Plan, release: KubernetesRelease, *, time_limit: float, cancel: threading.Event | None = None
-    ) -> tuple[Finding, ...]:
+    def search(self, plan: Plan, *, time_limit: float, cancel: threading.Event | None = None) -> tuple[Finding, ...]:
         """Return what kube-scheduler's search for the claims of a plan that fits does, on every node that it may use.
 
         A search that is cancelled, or needs a rule that our copy of kube-scheduler does not know, is open.
@@ -92,14 +125,118 @@ class ReadPod:
         allowed = self.planned.allowed(self.cluster)
         on = self.cluster if allowed is None else only_nodes(self.cluster, sorted(allowed))
         claims = tuple(self.claims.values())
+        limits: dict[str, Any] = {"time_limit": time_limit, "cancel": cancel}
         try:
-            return start_findings(claims, on, release, self.subject, written=True, time_limit=time_limit, cancel=cancel)
+            return start_findings(claims, on, self.release, self.subject, written=True, **limits)
         except Cancelled as error:
             message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
             return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
 
 
-def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> ReadPod | None:
+def questions_of(objects: WrittenObjects, pods: Sequence[PodTemplate], findings: list[Finding]) -> list[Question]:
+    """Return the questions about pods; what keeps a claim from being planned is added to `findings`.
+
+    A claim or template that is not among the manifests may be one that the cluster has. A workload that names any other
+    claim is not asked for, as its reference has a finding; its other claims are asked for by themselves. A workload
+    that several files have, with the same claims, is asked for once.
+    """
+    questions, used = [], set()
+    copies = _copies(objects, pods)
+    first = [pod for pod in pods if id(pod) in copies]
+    for pod, subject in zip(first, subjects_of(first), strict=True):
+        question = question_of(objects, pod, subject, findings)
+        if question is None:
+            continue
+        used |= {id(claim) for claim in objects.claims_of(pod)}
+        places = tuple(copy.document.at(copy.path) for copy in copies[id(pod)])
+        apart = any(one.key == pod.key and one.document is not pod.document for one in first)
+        questions.append(replace(question, copies=places, told_apart=apart))
+    unused = [claim for claim in every_claim(objects.claims) if id(claim) not in used]
+    for claim, subject in zip(unused, claim_subjects(unused), strict=True):
+        document = claim.document
+        sketch = _sketch(findings, document.at(claim.path), claim.spec, document.name)
+        if sketch is not None:
+            also, on = tuple(copy.at("") for copy in claim.copies), (objects.cluster, objects.release)
+            questions.append(Question(subject, document.at(""), {document.name: sketch}, *on, copies=also))
+    return questions
+
+
+def _copies(objects: WrittenObjects, pods: Sequence[PodTemplate]) -> Mapping[int, list[PodTemplate]]:
+    """Return for each pod template, by its `id`, the later ones that are the same and have the same claims."""
+    found: dict[int, list[PodTemplate]] = {}
+    alike: dict[tuple[Any, ...], list[PodTemplate]] = {}
+    for pod in pods:
+        group = alike.setdefault((pod.key, pod.path, *map(id, objects.claims_of(pod))), [])
+        same = next((one for one in group if one.document.value == pod.document.value), None)
+        if same is None:
+            group.append(pod)
+            found[id(pod)] = []
+        else:
+            found[id(same)].append(pod)
+    return found
+
+
+def question_of(
+    objects: WrittenObjects, pod: PodTemplate, subject: str, findings: list[Finding] | None = None
+) -> Question | None:
+    """Return what a pod asks for; None if one of its claims is nowhere.
+
+    Without `findings`, a claim that cannot be planned is raised. With them it is added to them, and the return value is
+    None, also for a pod that asks for nothing; claims of the files come before those of the cluster that hold devices.
+    """
+    asked, allocated = objects.asked(pod, written_first=findings is not None)
+    sketches: dict[str, ClaimSketch | None] = {}
+    named: dict[str, tuple[str, str]] = {}
+    for entry, claim in asked.items():
+        if claim is None:
+            return None
+        place = claim.document.at(claim.path) if isinstance(claim, WrittenClaim) else pod.document.at(entry.path)
+        sketches[entry.name] = _sketch(findings, place, claim.spec, entry.name)
+        if entry.claim:
+            named[entry.name] = (pod.document.namespace, entry.claim)
+    cluster, release, place = objects.cluster, objects.release, pod.document.at(pod.path)
+    extended, without = extended_spec(pod, cluster, release), frozenset[str]()
+    if extended is not None:
+        sketches[EXTENDED] = _sketch(findings, place, extended, EXTENDED)
+        without = plugin_nodes(pod, cluster)
+        if findings is not None:
+            findings += plugin_findings(pod, sorted(without))
+            findings += missing_class_findings(pod, extended, cluster)
+            findings += stale_class_findings(pod, extended, cluster, release)
+    known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
+    if len(known) < len(sketches) or not (known or allocated or findings is None):
+        return None
+    return Question(
+        subject,
+        place,
+        known,
+        cluster,
+        release,
+        pod.replicas,
+        named,
+        pod.spec,
+        pod.per_node,
+        without,
+        unserved_resources(pod, cluster, release),
+        tuple(allocated),
+    )
+
+
+def _sketch(findings: list[Finding] | None, place: Origin, spec: ResourceClaimSpec, name: str) -> ClaimSketch | None:
+    try:
+        return sketch_of(spec, name)
+    except (SketchError, CelError) as error:
+        if findings is None:
+            raise
+        advice = "Correct it first."
+        findings.append(Finding("claim-not-planned", Severity.ERROR, name, error.message, advice, place))
+        return None
+
+
+_SOME = 6
+
+
+def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> Question | None:
     """Return the pod that a file or folder asks for, None where it holds one claim or drawing alone.
 
     A Pod, Deployment or any other object with a pod template stands with its ResourceClaimTemplates in the file or
@@ -110,24 +247,26 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     """
     if not Path(source).exists():
         return None
-    file = _File.read(read_manifests([source]), cluster, release)
-    claims = [*every_claim(file.claims)]
-    if not file.asking:
-        _raise([finding for pod in file.pods for finding in amount_findings(pod)])
-        if Path(source).is_file() and (len(claims) < 2 or not file.has_all_claims):
+    objects = WrittenObjects.read(read_manifests([source]), cluster, release)
+    claims = [*every_claim(objects.claims)]
+    if not objects.asking:
+        _raise([finding for pod in objects.pods for finding in amount_findings(pod)])
+        kinds = [document.kind for document in objects.manifests.documents]
+        all_read = sum(len(one.documents) for one in claims) == kinds.count(CLAIM) + kinds.count(TEMPLATE)
+        if Path(source).is_file() and (len(claims) < 2 or not all_read):
             return None
-    file.refuse()
-    if file.asking:
-        return _of_pod(*_chosen(source, file.asking, pod), file.claims, file.cluster, release)
+    _refuse(objects)
+    if objects.asking:
+        return _of_pod(objects, *_chosen(source, objects.asking, pod))
     if not claims:
         raise SourceError(f"the folder {str(source)!r} contains no claim and no pod with claims")
-    return _without_pod(claims, file.cluster)
+    return _without_pod(objects)
 
 
-def read_cluster_pod(cluster: Cluster, name: str, release: KubernetesRelease) -> ReadPod:
+def read_cluster_pod(cluster: Cluster, name: str, release: KubernetesRelease) -> Question:
     """Return a pod of the cluster with its claims. Raises InputError for an unknown pod, SourceError for its claims."""
     pod = template_of(pod_named(cluster, name), cluster)
-    return _of_pod(pod, pod.subject, {}, cluster, release)
+    return _of_pod(WrittenObjects.read(Manifests(), cluster, release), pod, pod.subject)
 
 
 def waiting_pod(
@@ -139,64 +278,35 @@ def waiting_pod(
     """
     if not Path(source).exists():
         return None
-    file = _File.read(read_manifests([source]), cluster, release)
-    if not file.asking:
+    objects = WrittenObjects.read(read_manifests([source]), cluster, release)
+    if not objects.asking:
         return None
-    file.refuse()
-    return WaitingPod(_chosen(source, file.asking, pod)[0], file.claims, file.cluster, release)
+    _refuse(objects)
+    return WaitingPod(_chosen(source, objects.asking, pod)[0], objects)
 
 
 def pods_with_claims(
     manifests: Manifests, cluster: Cluster, release: KubernetesRelease
-) -> tuple[tuple[PodTemplate, ReadPod | None], ...]:
+) -> tuple[tuple[PodTemplate, Question | None], ...]:
     """Return every pod template of manifests with what its pods ask for, None if they request no devices.
 
     Raises as `read_pod`.
     """
-    file = _File.read(manifests, cluster, release)
-    file.refuse()
-    asking = {id(pod) for pod in file.asking}
+    objects = WrittenObjects.read(manifests, cluster, release)
+    _refuse(objects)
+    asking = {id(pod) for pod in objects.asking}
     return tuple(
-        (pod, _of_pod(pod, subject, file.claims, file.cluster, release) if id(pod) in asking else None)
-        for pod, subject in zip(file.pods, subjects_of(file.pods), strict=True)
+        (pod, _of_pod(objects, pod, subject) if id(pod) in asking else None)
+        for pod, subject in zip(objects.pods, subjects_of(objects.pods), strict=True)
     )
 
 
-@dataclass(frozen=True)
-class _File:
-    """The pod templates and claims of a file or folder, and the cluster with its DeviceClasses.
-
-    `asking` are the templates that request devices.
-    """
-
-    manifests: Manifests
-    cluster: Cluster
-    release: KubernetesRelease
-    claims: Claims
-    pods: tuple[PodTemplate, ...]
-    asking: tuple[PodTemplate, ...]
-
-    @classmethod
-    def read(cls, manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> _File:
-        """Return what manifests contain."""
-        cluster = with_classes(cluster, manifests)
-        pods = tuple(pod for document in manifests.documents for pod in pod_templates(document))
-        asking = tuple(asking_pods(pods, cluster, release))
-        return cls(manifests, cluster, release, written_claims(manifests), pods, asking)
-
-    @property
-    def has_all_claims(self) -> bool:
-        """Say whether every claim and template of the documents could be read."""
-        kinds = [document.kind for document in self.manifests.documents]
-        read = sum(len(claim.documents) for claim in every_claim(self.claims))
-        return read == kinds.count(CLAIM) + kinds.count(TEMPLATE)
-
-    def refuse(self) -> None:
-        """Raise what is wrong with the documents, as far as it is an error."""
-        found = list(self.manifests.findings)
-        for name, text in self.manifests.texts.items():
-            found += check_text(text, name, self.release, broken=lambda _: None)
-        _raise(found)
+def _refuse(objects: WrittenObjects) -> None:
+    """Raise what is wrong with the documents, as far as it is an error."""
+    found = list(objects.manifests.findings)
+    for name, text in objects.manifests.texts.items():
+        found += check_text(text, name, objects.release, broken=lambda _: None)
+    _raise(found)
 
 
 def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tuple[PodTemplate, str]:
@@ -224,15 +334,13 @@ def _raise(findings: Sequence[Finding]) -> None:
             raise ManifestError(finding.message, origin=finding.origin)
 
 
-def _without_pod(claims: Sequence[WrittenClaim], cluster: Cluster) -> ReadPod:
+def _without_pod(objects: WrittenObjects) -> Question:
     sketches: dict[str, ClaimSketch] = {}
-    for claim in claims:
+    for claim in every_claim(objects.claims):
         name = claim.document.name or "claim"
         if name in sketches:
             raise InputError(f"two claims are called {name!r}; add the pod that says which one it uses")
         sketches[name] = sketch_of(claim.spec, name)
-    if len(sketches) == 1:
-        return ReadPod("", sketches, cluster)
     finding = Finding(
         "claims-as-one-pod",
         Severity.NOTE,
@@ -240,43 +348,19 @@ def _without_pod(claims: Sequence[WrittenClaim], cluster: Cluster) -> ReadPod:
         "no pod with these claims was given, so dra-lab plans them as the claims of one pod, in this order",
         "Give the pod as well, or one claim at a time.",
     )
-    return ReadPod("", sketches, cluster, findings=(finding,))
+    findings = (finding,) if len(sketches) > 1 else ()
+    return Question("", Origin(), sketches, objects.cluster, objects.release, findings=findings)
 
 
-def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> ReadPod:
-    held, namespace = held_claims(cluster), namespace_of(pod)
-    findings = list(check_references(pod, claims, held))
+def _of_pod(objects: WrittenObjects, pod: PodTemplate, subject: str) -> Question:
+    findings = list(check_references(objects, pod))
     _raise([*findings, *amount_findings(pod)])
-    asked, allocated = asked_claims(pod, claims, held)
-    sketches: dict[str, ClaimSketch] = {}
-    for entry, claim in asked.items():
-        if claim is None:
-            missing = next(f for f in findings if f.rule == "claim-not-given")
-            raise SourceError(f"{missing.message}. {missing.advice}", origin=missing.origin)
-        sketches[entry.name] = sketch_of(claim.spec, entry.name)
-    extended, without = extended_spec(pod, cluster, release), frozenset[str]()
-    if extended is not None:
-        sketches[EXTENDED] = sketch_of(extended, EXTENDED)
-        without = plugin_nodes(pod, cluster)
-        findings += plugin_findings(pod, sorted(without))
-    findings += unserved_findings(pod, cluster, release, subject)
-    question = Question(
-        subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without, allocated=tuple(allocated)
-    )
-    admitted = frozenset(question.nodes(cluster))
-    nodes = None if admitted == cluster.open_nodes else admitted
-    nowhere = "" if admitted else allowed_nodes(cluster, pod.spec, allocated, "", release).why
-    return ReadPod(
-        subject,
-        sketches,
-        cluster,
-        tuple(allocated),
-        nodes,
-        pod.replicas,
-        tuple(findings),
-        frozenset(entry.name for entry in pod.claims if entry.claim),
-        frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim),
-        spec=pod.spec,
-        without=without,
-        why_nowhere=nowhere,
-    )
+    missing = next((one for one in findings if one.rule == "claim-not-given"), None)
+    if missing is not None:
+        raise SourceError(f"{missing.message}. {missing.advice}", origin=missing.origin)
+    question = question_of(objects, pod, subject)
+    assert question is not None  # every claim is there
+    findings += plugin_findings(pod, sorted(question.without))
+    findings += unserved_findings(pod, objects.cluster, objects.release, subject)
+    named = {entry.name: (namespace_of(pod), entry.claim) for entry in pod.claims if entry.claim}
+    return replace(question, named=named, per_node=False, findings=tuple(findings))

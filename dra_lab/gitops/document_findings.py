@@ -14,8 +14,8 @@ from dra_lab.cel.selector import unknown_in
 from dra_lab.errors import CelError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, Document, Manifests
-from dra_lab.gitops.object_pods import PodTemplate, files_of
-from dra_lab.gitops.references import KUSTOMIZE, Claims, WrittenClaim, every_claim
+from dra_lab.gitops.object_pods import files_of
+from dra_lab.gitops.references import KUSTOMIZE, WrittenClaim, WrittenObjects, every_claim
 from dra_lab.index.not_read import not_read
 from dra_lab.manifests.file_text import RENDER, has_variables
 from dra_lab.model.cluster import Cluster
@@ -90,15 +90,15 @@ def claim_subjects(claims: Sequence[WrittenClaim]) -> list[str]:
     return [f"{name}{file}" for (name, _), file in zip(named, files_of(named), strict=True)]
 
 
-def repeated_findings(manifests: Manifests, claims: Claims, pods: Sequence[PodTemplate]) -> Iterator[Finding]:
+def repeated_findings(objects: WrittenObjects) -> Iterator[Finding]:
     """Yield a finding for each object that differs from an earlier one of its kind, namespace and name.
 
     Looked at are claims, templates, DeviceClasses and workloads that ask for devices. In one file it is an error:
     kubectl applies both, and one replaces the other. A cluster has one DeviceClass of a name, so the others are not
     checked.
     """
-    classes = [document for document in manifests.documents if document.kind == CLASS]
-    asking = [claim.document for claim in every_claim(claims)] + [pod.document for pod in pods] + classes
+    asking = [claim.document for claim in every_claim(objects.claims)] + [pod.document for pod in objects.asking]
+    asking += [document for document in objects.manifests.documents if document.kind == CLASS]
     groups: dict[tuple[str, str, str], list[Document]] = {}
     for document in asking:
         group = groups.setdefault((document.kind, document.namespace, document.name), [])
@@ -173,10 +173,12 @@ def without_templates(manifests: Manifests, findings: Iterable[Finding]) -> list
     return [_as_warning(finding, documents) for finding in findings]
 
 
-def rendered_claims(claims: Claims, findings: Iterable[Finding]) -> Claims:
-    """Return the claims without those in which a template's value was found: they cannot be planned."""
+def with_rendered_claims(objects: WrittenObjects, findings: Iterable[Finding]) -> WrittenObjects:
+    """Return the objects without claims in which a template's value was found: they cannot be planned."""
     left = {f.origin.key for f in findings if f.rule == TEMPLATE_RULE and f.origin is not None}
-    return {key: tuple(one for one in some if one.document.at("").key not in left) for key, some in claims.items()}
+    claims = objects.claims.items()
+    kept = {key: tuple(one for one in some if one.document.at("").key not in left) for key, some in claims}
+    return replace(objects, claims=kept)
 
 
 def _as_warning(finding: Finding, documents: Mapping[tuple[str, int, str], Document]) -> Finding:

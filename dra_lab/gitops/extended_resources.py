@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.errors import InputError, QuantityError
@@ -172,11 +172,6 @@ def extended_spec(pod: PodTemplate, cluster: Cluster, release: KubernetesRelease
     except InputError:
         return None  # an amount that is no whole number: the API server refuses the pod
     return claim.spec if claim is not None else None
-
-
-def asking_pods(pods: Iterable[PodTemplate], cluster: Cluster, release: KubernetesRelease) -> Iterator[PodTemplate]:
-    """Yield the pod templates that ask for devices, by claims or by resources that a class serves."""
-    yield from (pod for pod in pods if pod.claims or extended_spec(pod, cluster, release) is not None)
 
 
 def unserved_resources(pod: PodTemplate, cluster: Cluster, release: KubernetesRelease) -> tuple[str, ...]:

@@ -93,20 +93,12 @@ class Manifests(Struct, frozen=True):
 
 
 def read_manifests(paths: Iterable[str | Path]) -> Manifests:
-    """Return the objects in files, in folders with everything below them, and on standard input.
+    """Return the objects in files, in folders with everything below them, and on standard input ("-").
 
-    Hidden files and folders and drawings are left out.
-
-    Args:
-        paths: Files, folders, or "-" for standard input. In a folder, files ending in .json, .yaml or .yml are read.
-
-    Returns:
-        The documents in the order of their files, the text of every file, and findings. A file or document that cannot
-        be used becomes a finding, and the others are read.
-
-    Raises:
-        SourceError: There is no file or folder at a path, or a folder has no manifests or more than 10,000.
-        ManifestError: Standard input is not UTF-8.
+    Hidden files and folders and drawings are left out. In a folder, files ending in .json, .yaml or .yml are read. A
+    file or document that cannot be used becomes a finding, and the others are read. Raises SourceError if there is no
+    file or folder at a path, or if a folder has no manifests or more than 10,000. Raises ManifestError if standard
+    input is not UTF-8.
     """
     findings: list[Finding] = []
     return manifests_of(_texts(paths, findings), findings)
@@ -175,11 +167,7 @@ def _objects(value: Any, origin: Origin, line: Callable[[str], int], inside: str
         for index, item in enumerate(items):
             yield from _objects(item, origin, line, f"{inside}.items[{index}]".lstrip("."))
         return
-    yield Document(value, origin, _inside(line, inside) if inside else line, inside)
-
-
-def _inside(line: Callable[[str], int], step: str) -> Callable[[str], int]:
-    return lambda path: line(f"{step}.{path}" if path else step)
+    yield Document(value, origin, (lambda path: line(f"{inside}.{path}".rstrip("."))) if inside else line, inside)
 
 
 def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tuple[str, str]]:
@@ -189,8 +177,8 @@ def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tup
             continue
         for file in _files(expanded(path)):
             try:
-                yield str(file), _read(file)
-            except ManifestError as error:
+                yield str(file), utf8_text(read_bytes(file, MAX_FILE_BYTES), str(file))
+            except (ManifestError, SourceError) as error:
                 advice = "dra-lab read the other files; correct or remove this one."
                 place = error.origin or Origin(str(file))
                 findings.append(Finding("file-broken", Severity.ERROR, file.name, error.message, advice, place))
@@ -214,13 +202,6 @@ def _files(path: Path) -> list[Path]:
     if len(files) > MAX_FILES:
         raise SourceError(f"the folder {str(path)!r} contains {len(files):,} files; the limit is {MAX_FILES:,}")
     return files
-
-
-def _read(file: Path) -> str:
-    try:
-        return utf8_text(read_bytes(file, MAX_FILE_BYTES), str(file))
-    except SourceError as error:
-        raise ManifestError(error.message) from None
 
 
 K = TypeVar("K", DeviceClass, DeviceTaintRule, ResourceSlice, TopologyObject)
@@ -262,11 +243,7 @@ def _given(manifests: Manifests, kind: type[K]) -> Iterator[K]:
 
 def with_own_classes(source: str | Path, cluster: Cluster) -> Cluster:
     """Return the cluster with the DeviceClasses that stand beside a claim in its file or folder."""
-    if not Path(source).exists():
-        return cluster
-    from dra_lab.gitops.folder import read_manifests
-
-    return with_classes(cluster, read_manifests([source]))
+    return with_classes(cluster, read_manifests([source])) if Path(source).exists() else cluster
 
 
 _MOST_FILES = 200

@@ -161,7 +161,6 @@ def _hard_tier(texts: Mapping[str, Any]) -> str:
 
 
 def _of_object(document: Document, findings: list[Finding]) -> LevelConstraint:
-    """Return what an object says of all its pods."""
     texts = _texts(document, "metadata.annotations")
     found = LevelConstraint(
         texts.get(f"{_KAI}-required-placement", "") or _hard_tier(texts),

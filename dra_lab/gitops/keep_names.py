@@ -33,32 +33,8 @@ def keep_names(
     """Return the DeviceClasses that serve the resource names which workloads ask for; the workloads stay as they are.
 
     A class of the cluster that serves a name already is left alone. If the class exists and serves no name, it is
-    returned with the name added. A resource that is narrower than its class (a MIG profile) gets its own class.
-
-    Args:
-        manifests: The workloads, from `read_manifests`.
-        cluster: The cluster whose classes are looked at.
-        release: The release that the workloads run on: from 1.36, classes serve names by default.
-        device_classes: The DeviceClass of each resource that dra-lab does not know; default: none.
-
-    Returns:
-        The manifests of the DeviceClasses by file name, the workloads that they serve, and the findings.
-
-    Source: `extendedResourceName` of a DeviceClass (KEP-5004), docs/semantics.md 1.16.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from dra_lab import KubernetesRelease, load_cluster
-        >>> from dra_lab.gitops.folder import read_manifests
-        >>> from dra_lab.gitops.keep_names import keep_names
-        >>> # With a small file.
-        >>> spec = "{containers: [{name: main, resources: {limits: {amd.com/gpu: 2}}}]}"
-        >>> _ = Path("pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: train}, spec: " + spec + "}")
-        >>> # A Pod for the device plugin.
-        >>> workloads = read_manifests(["pod.yaml"])
-        >>> # The class gpu.amd.com includes partitions, and amd.com/gpu does not.
-        >>> list(keep_names(workloads, load_cluster("sample:mi300x"), KubernetesRelease("1.36")).texts)
-        ['deviceclass-gpu.gpu.amd.com.yaml']
+    returned with the name added. A resource that is narrower than its class (a MIG profile) gets its own class. Source:
+    `extendedResourceName` of a DeviceClass (KEP-5004), docs/semantics.md 1.16.
     """
     findings: list[Finding] = []
     made: dict[str, DeviceClass] = {}

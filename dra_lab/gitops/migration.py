@@ -161,7 +161,9 @@ def _known(resource: str, device_classes: Mapping[str, str], cluster: Cluster | 
     if resource in device_classes:
         return PluginResource(resource, "named on the command line", "", device_classes[resource], base)
     known = plugin_resource(resource)
-    if cluster is None or (known is not None and (known.selectors or _is_served(cluster, known))):
+    if cluster is None or (known is not None and (known.selectors or known.device_class in cluster.class_by_name)):
+        return known
+    if known is not None and any(published.spec.driver == known.driver for published in cluster.slices):
         return known
     serving = [item.name for item in cluster.classes if item.spec.extended_resource_name == resource]
     if len(serving) != 1:
@@ -169,12 +171,6 @@ def _known(resource: str, device_classes: Mapping[str, str], cluster: Cluster | 
     request = known.request if known is not None else base
     source = "the cluster's class says so (extendedResourceName)"
     return PluginResource(resource, source, "", serving[0], request)
-
-
-def _is_served(cluster: Cluster, known: PluginResource) -> bool:
-    return known.device_class in cluster.class_by_name or any(
-        published.spec.driver == known.driver for published in cluster.slices
-    )
 
 
 def _outside(document: Document) -> Iterator[Finding]:

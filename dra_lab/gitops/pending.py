@@ -13,22 +13,16 @@ import msgspec
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Origin, sentence_case
-from dra_lab.gitops.extended_resources import extended_spec
-from dra_lab.gitops.folder import Document
+from dra_lab.gitops.extended_resources import EXTENDED, extended_spec
+from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodTemplate, claim_entries, namespace_of
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
-from dra_lab.gitops.references import (
-    Claims,
-    HeldClaims,
-    asked_claims,
-    check_references,
-    claim_of,
-    held_claims,
-)
+from dra_lab.gitops.references import HeldClaims, WrittenObjects, check_references
 from dra_lab.gitops.taint_rule import read_rule, rule_explanation
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.manifests.pod_templates import value_at
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.pod_reason import Explanation, PodReason
@@ -57,12 +51,10 @@ Requests = Mapping[str, Mapping[str, QuantityText]]
 
 @dataclass(frozen=True)
 class WaitingPod:
-    """A pod whose reason is wanted, with the claims and templates of its files, and the cluster with their classes."""
+    """A pod whose reason is wanted, with the claims that it may name."""
 
     pod: PodTemplate
-    claims: Claims
-    cluster: Cluster
-    release: KubernetesRelease
+    objects: WrittenObjects
 
     @property
     def name(self) -> str:
@@ -70,9 +62,9 @@ class WaitingPod:
         return f"{namespace_of(self.pod)}/{self.pod.document.name}"
 
     @property
-    def held(self) -> HeldClaims:
-        """Return the claims and templates of the cluster."""
-        return held_claims(self.cluster)
+    def held(self) -> list[tuple[str, ResourceClaim | None]]:
+        """Return the claim of the cluster for each entry, by the entry's name."""
+        return [(entry.name, self.objects.held.of(self.pod, entry)) for entry in self.pod.claims]
 
     @property
     def queue(self) -> str:
@@ -170,10 +162,11 @@ def explain(
     if node:
         cluster.node_named(node)
     chosen = [pod_named(cluster, pod)] if pod else [one for one in cluster.pods if waits_for_devices(one)]
+    objects = WrittenObjects.read(Manifests(), cluster, target)
     known: dict[bytes, PodReason] = {}
     found = []
     for one in sorted(chosen, key=lambda one: (one.metadata.namespace, one.metadata.name)):
-        waiting = WaitingPod(template_of(one, cluster), {}, cluster, target)
+        waiting = WaitingPod(template_of(one, cluster), objects)
         key = _alike(waiting)
         if key not in known:
             known[key] = reason_of(waiting, node=node, time_limit=time_limit, cancel=cancel)
@@ -195,8 +188,9 @@ def waits_for_devices(pod: Pod) -> bool:
 def _alike(waiting: WaitingPod) -> bytes:
     """Return the same bytes for pods that differ only in their names and in those of the claims made for them."""
     value = waiting.pod.document.value
-    claims = [waiting.held.of(waiting.pod, entry) for entry in waiting.pod.claims]
-    parts = [(claim.spec, claim.status, claim.metadata.deletion_timestamp) if claim else None for claim in claims]
+    parts = [
+        (claim.spec, claim.status, claim.metadata.deletion_timestamp) if claim else None for _, claim in waiting.held
+    ]
     spec = {key: part for key, part in waiting.pod.spec.items() if key != "volumes"}
     own = (spec, waiting.queue, value_at(value, "status.phase"), value_at(value, "metadata.deletionTimestamp"))
     return msgspec.json.encode((namespace_of(waiting.pod), own, parts, [*not_checked(waiting.pod.spec)]))
@@ -265,11 +259,9 @@ def blocked_before(waiting: WaitingPod, *, node: str = "") -> bool:
     """Say whether something other than devices keeps a pod pending, or its claims are allocated already."""
     if _state(waiting) or any(_before(waiting)):
         return True
-    held = waiting.held
-    claims = [held.of(waiting.pod, entry) for entry in waiting.pod.claims]
-    there = tuple(claim for claim in claims if claim is not None and claim.status.allocation is not None)
-    nodes = allowed_nodes(waiting.cluster, waiting.pod.spec, there, node, waiting.release)
-    return bool(nodes.why) or len(there) == len(claims) > 0
+    there = tuple(claim for _, claim in waiting.held if claim is not None and claim.status.allocation is not None)
+    nodes = allowed_nodes(waiting.objects.cluster, waiting.pod.spec, there, node, waiting.objects.release)
+    return bool(nodes.why) or len(there) == len(waiting.pod.claims) > 0
 
 
 def _sentence(text: str, *, start: bool = True) -> str:
@@ -278,20 +270,20 @@ def _sentence(text: str, *, start: bool = True) -> str:
 
 
 def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event | None) -> DeviceAnswer:
-    """Return what the tests of nodes and devices say."""
-    asked, allocated = asked_claims(waiting.pod, waiting.claims, waiting.held)
+    cluster, release = waiting.objects.cluster, waiting.objects.release
+    asked, allocated = waiting.objects.asked(waiting.pod)
     there = {claim.metadata.name: claim for claim in allocated}
     wanted = {entry.name: sketch_of(claim.spec, entry.name) for entry, claim in asked.items() if claim is not None}
     wanted = {name: sketch for name, sketch in wanted.items() if sketch.requests}
-    extended = extended_spec(waiting.pod, waiting.cluster, waiting.release)
+    extended = extended_spec(waiting.pod, cluster, release)
     made_name = value_at(waiting.pod.document.value, "status.extendedResourceClaimStatus.resourceClaimName")
-    made = waiting.held.by_name.get((namespace_of(waiting.pod), str(made_name)))
+    made = waiting.objects.held.by_name.get((namespace_of(waiting.pod), str(made_name)))
     if made is not None and made.status.allocation is not None:
         there[made.metadata.name] = made
     elif extended is not None:
-        wanted["extended-resources"] = sketch_of(extended, "extended-resources")
-    nodes = allowed_nodes(waiting.cluster, waiting.pod.spec, tuple(there.values()), node, waiting.release)
-    return device_answer(waiting.cluster, waiting.release, wanted, tuple(there.values()), nodes, node, end, cancel)
+        wanted[EXTENDED] = sketch_of(extended, EXTENDED)
+    nodes = allowed_nodes(cluster, waiting.pod.spec, tuple(there.values()), node, release)
+    return device_answer(cluster, release, wanted, tuple(there.values()), nodes, node, end, cancel)
 
 
 # ---------------------------------------------------------------- before a node is looked for
@@ -310,9 +302,7 @@ def _state(waiting: WaitingPod) -> str:
         return {"Running": f"is not pending: it runs{where}"}.get(str(phase), f"is not pending: it is {phase}{where}")
     if not node:
         return ""
-    held = waiting.held
-    claims = [(entry.name, held.of(waiting.pod, entry)) for entry in waiting.pod.claims]
-    without = [name for name, claim in claims if claim is not None and claim.status.allocation is None]
+    without = [name for name, claim in waiting.held if claim is not None and claim.status.allocation is None]
     if without:
         return (
             f"is pending on {node}: its nodeName was set without kube-scheduler, which alone allocates its claim "
@@ -342,7 +332,7 @@ def _gates(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
 
 def _queue_words(waiting: WaitingPod, queue: str) -> str:
     namespace = namespace_of(waiting.pod)
-    queues = [one for one in waiting.cluster.queues if isinstance(one, LocalQueue)]
+    queues = [one for one in waiting.objects.cluster.queues if isinstance(one, LocalQueue)]
     here = {one.name: one for one in queues if (one.metadata.namespace or "default") == namespace}
     gate = f"its scheduling gate {_KUEUE_GATE} stays until then"
     if queue and queues and queue not in here:
@@ -358,19 +348,19 @@ def _queue_words(waiting: WaitingPod, queue: str) -> str:
 
 def _references(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
     """Yield the claims and templates that do not exist, are being deleted or have no place for another pod."""
-    held = waiting.held
+    objects = waiting.objects
     for entry in waiting.pod.claims:
-        own = held.of(waiting.pod, entry)
-        if own is None and claim_of(waiting.pod, entry, waiting.claims) is None:
-            yield from _missing(waiting, held, entry.template, entry.claim)
-        elif own is not None and own.metadata.deletion_timestamp and not claim_of(waiting.pod, entry, waiting.claims):
+        written, own = objects.claim_of(waiting.pod, entry), objects.held.of(waiting.pod, entry)
+        if own is None and written is None:
+            yield from _missing(objects.held, namespace_of(waiting.pod), entry.template, entry.claim)
+        elif own is not None and own.metadata.deletion_timestamp and not written:
             yield "claim", f"its ResourceClaim {own.metadata.name} is being deleted"
         elif own is not None and len(own.status.reserved_for) >= _MOST_RESERVED:
             yield (
                 "claim",
                 f"its ResourceClaim {own.metadata.name} is reserved for {_MOST_RESERVED} pods, the most there may be",
             )
-    for finding in check_references(waiting.pod, waiting.claims, held):
+    for finding in check_references(objects, waiting.pod):
         if finding.rule in (
             "pod-claim-source",
             "pod-claim-twice",
@@ -380,8 +370,7 @@ def _references(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
             yield "claim", finding.message
 
 
-def _missing(waiting: WaitingPod, held: HeldClaims, template: str, claim: str) -> Iterator[tuple[str, str]]:
-    namespace = namespace_of(waiting.pod)
+def _missing(held: HeldClaims, namespace: str, template: str, claim: str) -> Iterator[tuple[str, str]]:
     kind, name = ("ResourceClaimTemplate", template) if template else ("ResourceClaim", claim)
     there = held.templates if template else held.by_name
     elsewhere = sorted(space for space, other in there if other == name and space != namespace)
@@ -399,12 +388,11 @@ def _missing(waiting: WaitingPod, held: HeldClaims, template: str, claim: str) -
 
 def _classes(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
     """Yield the DeviceClasses that claims name and the cluster lacks, if its classes were read."""
-    known = waiting.cluster.class_by_name
+    objects, known = waiting.objects, waiting.objects.cluster.class_by_name
     if not known:
         return
-    held = waiting.held
     for entry in waiting.pod.claims:
-        written, own = claim_of(waiting.pod, entry, waiting.claims), held.of(waiting.pod, entry)
+        written, own = objects.claim_of(waiting.pod, entry), objects.held.of(waiting.pod, entry)
         if own is not None and own.status.allocation is not None:
             continue
         spec = written.spec if written is not None else own.spec if own is not None else None
@@ -421,5 +409,5 @@ def _classes(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
                     yield "class", f"{words}{hint}"
     for _, container in containers(waiting.pod.spec):
         for name in extended_resources(container):
-            if name.startswith(IMPLICIT) and class_of_resource(waiting.cluster, name) is None:
+            if name.startswith(IMPLICIT) and class_of_resource(objects.cluster, name) is None:
                 yield "class", f"it requests {name}, and there is no such DeviceClass"

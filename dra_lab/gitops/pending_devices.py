@@ -97,20 +97,10 @@ def device_answer(
     end: float,
     cancel: threading.Event | None,
 ) -> DeviceAnswer:
-    """Return what keeps a pod from every node: the tests of nodes first, then its claims there.
+    """Return what keeps a pod from every node: the tests of nodes (`nodes`) first, then its claims there.
 
-    Args:
-        cluster: The cluster.
-        release: The release of Kubernetes.
-        claims: The claims of the pod that are not allocated, by their name in the pod.
-        allocated: The others.
-        nodes: The nodes that pass the tests apart from devices.
-        node: The only node that is examined; "" for all.
-        end: When to end, as `time.monotonic` counts.
-        cancel: Ends the search when it is set.
-
-    Returns:
-        The reasons, the plan, and what was not checked.
+    `claims` are those that are not allocated, by their name in the pod. `node` is the only node that is examined, ""
+    for all, and `end` is a time of `time.monotonic`.
     """
     first = (("node", nodes.why),) if nodes.why else ()
     if not claims:

@@ -14,14 +14,16 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.folder import Document, Manifests
-from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodClaim, PodTemplate, namespace_of
+from dra_lab.gitops.extended_resources import extended_spec
+from dra_lab.gitops.folder import Document, Manifests, with_classes
+from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodClaim, PodTemplate, namespace_of, pod_templates
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimStatus, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.pod_claims import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
@@ -88,18 +90,6 @@ def written_claims(manifests: Manifests) -> Claims:
     return found
 
 
-def claim_of(pod: PodTemplate, entry: PodClaim, claims: Claims) -> WrittenClaim | None:
-    """Return the claim or template that an entry of a pod names, in the pod's namespace; None when it is not there.
-
-    It is the nearest of several: in the pod's file, in its folder, in a folder above, or elsewhere.
-    """
-    kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
-    there = claims.get((kind, pod.document.namespace, name), ())
-    if len(there) < 2:
-        return there[0] if there else None
-    return min(there, key=lambda claim: min(_distance(pod.document, one) for one in claim.documents))
-
-
 def _distance(pod: Document, other: Document) -> int:
     """Return how many folders above a pod's file another file is: -1 for the same file, many if it is elsewhere."""
     if pod.origin.source == other.origin.source:
@@ -114,24 +104,6 @@ def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:
     for entry in pod.claims:
         found.setdefault((CLAIM, entry.claim) if entry.claim else (TEMPLATE, entry.name), entry)
     return tuple(found.values())
-
-
-def asked_claims(
-    pod: PodTemplate, claims: Claims, held: HeldClaims, *, written_first: bool = False
-) -> tuple[dict[PodClaim, WrittenClaim | ResourceClaim | None], list[ResourceClaim]]:
-    """Return what each entry of a pod asks for, None for a claim that is nowhere, and the claims that hold devices.
-
-    A claim of the cluster that holds devices comes before one of the files unless `written_first`.
-    """
-    asked: dict[PodClaim, WrittenClaim | ResourceClaim | None] = {}
-    allocated: list[ResourceClaim] = []
-    for entry in distinct_entries(pod):
-        written, there = claim_of(pod, entry, claims), held.of(pod, entry)
-        if there is not None and there.status.allocation is not None and not (written_first and written):
-            allocated.append(there)
-        else:
-            asked[entry] = written or there
-    return asked, allocated
 
 
 class HeldClaims:
@@ -199,6 +171,70 @@ def held_claims(cluster: Cluster) -> HeldClaims:
     return HeldClaims(cluster)
 
 
+@dataclass(frozen=True)
+class WrittenObjects:
+    """The pods and claims of manifests, and the claims of the cluster (`held`) that pods may name as well.
+
+    `cluster` has the DeviceClasses of the manifests.
+    """
+
+    manifests: Manifests
+    cluster: Cluster
+    release: KubernetesRelease
+    held: HeldClaims
+    claims: Claims
+
+    @classmethod
+    def read(
+        cls, manifests: Manifests, cluster: Cluster, release: KubernetesRelease, held: HeldClaims | None = None
+    ) -> WrittenObjects:
+        """Return what manifests contain; `held` are by default the claims of the cluster as they are."""
+        cluster = with_classes(cluster, manifests)
+        return cls(manifests, cluster, release, held or held_claims(cluster), written_claims(manifests))
+
+    @cached_property
+    def pods(self) -> tuple[PodTemplate, ...]:
+        """Return every pod template."""
+        return tuple(pod for document in self.manifests.documents for pod in pod_templates(document))
+
+    @cached_property
+    def asking(self) -> tuple[PodTemplate, ...]:
+        """Return the pod templates that ask for devices, by claims or by resources that a class serves."""
+        return tuple(p for p in self.pods if p.claims or extended_spec(p, self.cluster, self.release) is not None)
+
+    def claim_of(self, pod: PodTemplate, entry: PodClaim) -> WrittenClaim | None:
+        """Return the claim or template that an entry of a pod names, in the pod's namespace; None if it is not there.
+
+        It is the nearest of several: in the pod's file, in its folder, in a folder above, or elsewhere.
+        """
+        kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
+        there = self.claims.get((kind, pod.document.namespace, name), ())
+        if len(there) < 2:
+            return there[0] if there else None
+        return min(there, key=lambda claim: min(_distance(pod.document, one) for one in claim.documents))
+
+    def claims_of(self, pod: PodTemplate) -> list[WrittenClaim]:
+        """Return the claims and templates of the files that a pod names."""
+        return [claim for entry in pod.claims if (claim := self.claim_of(pod, entry)) is not None]
+
+    def asked(
+        self, pod: PodTemplate, *, written_first: bool = False
+    ) -> tuple[dict[PodClaim, WrittenClaim | ResourceClaim | None], list[ResourceClaim]]:
+        """Return what each entry of a pod asks for, None for a claim that is nowhere, and the claims that hold devices.
+
+        A claim of the cluster that holds devices comes before one of the files unless `written_first`.
+        """
+        asked: dict[PodClaim, WrittenClaim | ResourceClaim | None] = {}
+        allocated: list[ResourceClaim] = []
+        for entry in distinct_entries(pod):
+            written, there = self.claim_of(pod, entry), self.held.of(pod, entry)
+            if there is not None and there.status.allocation is not None and not (written_first and written):
+                allocated.append(there)
+            else:
+                asked[entry] = written or there
+        return asked, allocated
+
+
 def template_makers(manifests: Manifests) -> Mapping[tuple[str, str], str]:
     """Return the objects whose controller makes a template, by its namespace and name, such as a ComputeDomain.
 
@@ -221,15 +257,12 @@ def template_makers(manifests: Manifests) -> Mapping[tuple[str, str], str]:
 
 
 def check_references(
-    pod: PodTemplate,
-    claims: Claims,
-    held: HeldClaims,
-    makers: Mapping[tuple[str, str], str] | None = None,
+    objects: WrittenObjects, pod: PodTemplate, makers: Mapping[tuple[str, str], str] | None = None
 ) -> Iterator[Finding]:
     """Yield what is wrong between a pod and its claims (core/v1 validation of `resourceClaims` and `resources.claims`).
 
-    `held` are the claims and templates that the cluster has; a pod without a namespace is in `default`.
-    `makers` are the objects whose controller makes a template (`template_makers`).
+    A pod without a namespace is in `default`. `makers` are the objects whose controller makes a template
+    (`template_makers`).
     """
     distinct = distinct_entries(pod)
     for entry in (entry for entry in pod.claims if entry.claim and entry not in distinct):
@@ -243,13 +276,12 @@ def check_references(
             if entry.source:
                 why = f"pods have no `source` since Kubernetes 1.31; write {entry.source} instead"
             yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
-        elif claim_of(pod, entry, claims) is None and held.of(pod, entry) is None:
-            maker = (makers or {}).get((pod.document.namespace, entry.template), "")
-            yield _missing(pod, entry, claims, maker, only_files=bool(entry.template) and not held.templates_known)
-    yield from _containers(pod, claims)
+        elif objects.claim_of(pod, entry) is None and objects.held.of(pod, entry) is None:
+            yield _missing(objects, pod, entry, (makers or {}).get((pod.document.namespace, entry.template), ""))
+    yield from _containers(objects, pod)
 
 
-def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
+def _containers(objects: WrittenObjects, pod: PodTemplate) -> Iterator[Finding]:
     entries = {entry.name: entry for entry in pod.claims}
     used: set[str] = set()
     for path, container in containers(pod.spec, pod.path):
@@ -264,7 +296,7 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
                 yield _error("container-claim-unknown", pod, here, message)
                 continue
             used.add(name)
-            claim, request = claim_of(pod, entries[name], claims), item.get("request")
+            claim, request = objects.claim_of(pod, entries[name]), item.get("request")
             if claim is not None and request and request not in claim.requests:
                 known = ", ".join(claim.requests)
                 message = f"the container names the request {request!r}; the claim has {known}"
@@ -277,7 +309,8 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
             yield Finding("pod-claim-unused", Severity.WARNING, pod.subject, message, advice, place)
 
 
-def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str, *, only_files: bool) -> Finding:
+def _missing(objects: WrittenObjects, pod: PodTemplate, entry: PodClaim, maker: str) -> Finding:
+    only_files = bool(entry.template) and not objects.held.templates_known
     what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
     where = f" (namespace {pod.document.namespace!r})" if pod.document.namespace else ""
     place = "not in the files" if only_files else "neither in the files nor in the cluster"
@@ -287,7 +320,8 @@ def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str, *, o
         message = f"{what} comes from the controller of {maker}, so dra-lab does not know what it requests"
         advice = "To check it, give the template as the cluster has it: kubectl get resourceclaimtemplate -o yaml"
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
-    there = sorted(own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
+    known = objects.claims
+    there = sorted(own for found, namespace, own in known if (found, namespace) == (kind, pod.document.namespace))
     renamed = [own for own in there if own != name and (own.startswith(name) or own.endswith(name))]
     if renamed:
         advice = f"{renamed[0]!r} exists: kustomize renames it, but not the references to it. {KUSTOMIZE}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,15 +15,15 @@ import msgspec
 
 from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.checks.in_use_audit import audit_claims
-from dra_lab.errors import DraLabError
+from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.claims_of_file import Question, questions_of
 from dra_lab.gitops.compare import fit_words, states
 from dra_lab.gitops.folder import Manifests, written_rules
 from dra_lab.gitops.object_pods import PodTemplate, namespace_of
 from dra_lab.gitops.pending import explain, template_of
-from dra_lab.gitops.questions import Question, questions_of
-from dra_lab.gitops.references import HeldClaims
+from dra_lab.gitops.references import HeldClaims, WrittenObjects
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.gitops.taint_rule import rule_effect
 from dra_lab.gitops.workload_fit import WorkloadFit
@@ -32,7 +33,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.headroom import NodeFit
 from dra_lab.model.names import DeviceID
-from dra_lab.model.release import MINORS, RELEASES, Gates, KubernetesRelease, gates_of
+from dra_lab.model.release import MINORS, RELEASES, KubernetesRelease, gates_of
 from dra_lab.model.running import RunningPod
 from dra_lab.model.running_pods import running_pods
 from dra_lab.model.sketch import Ask, asks
@@ -78,24 +79,39 @@ _UNDECIDED = Answer("not decided", works=None, ended=True)
 
 
 @dataclass(frozen=True)
-class ReleaseAnswers:
-    """The answers about a cluster and manifests in one release.
-
-    `deadline` (`time.monotonic`) ends all planning together, and `step` is called with the name of each part before it
-    begins. `only` are the keys that are wanted, None for all; others may be among the answers.
-    """
+class Compared:
+    """What is compared in several releases; `progress` is called with the name of each part before it begins."""
 
     cluster: Cluster
     manifests: Manifests
+    now: bool
+    allow_worse: bool
+    progress: Callable[[str], None]
+    cancel: threading.Event | None
+
+    def answers(
+        self, release: KubernetesRelease, deadline: float, only: Iterable[Key] | None = None
+    ) -> Mapping[Key, Answer]:
+        """Return the answers in a release, of all keys or at least of `only` these.
+
+        `deadline` (`time.monotonic`) ends all planning together. Raises Cancelled once `cancel` is set, between two
+        parts.
+        """
+        return _ReleaseAnswers(self, release, deadline, None if only is None else frozenset(only)).every()
+
+
+@dataclass(frozen=True)
+class _ReleaseAnswers:
+    asked: Compared
     release: KubernetesRelease
     deadline: float
-    step: Callable[[str], None]
-    now: bool = False
-    allow_worse: bool = False
-    only: frozenset[Key] | None = None
+    only: frozenset[Key] | None
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.asked.cluster
 
     def every(self) -> Mapping[Key, Answer]:
-        """Return every answer by what it is about."""
         parts: Mapping[str, Callable[[], Found]] = {
             HARDWARE: self._hardware,
             RULES: self._taint_rules,
@@ -108,7 +124,9 @@ class ReleaseAnswers:
         found: dict[Key, Answer] = {}
         for name, part in parts.items():
             if self.only is None or any(key[0] == name for key in self.only):
-                self.step(name)
+                if self.asked.cancel is not None and self.asked.cancel.is_set():
+                    raise Cancelled("the upgrade check was cancelled")
+                self.asked.progress(f"Kubernetes {self.release.version}: {name}")
                 found |= {(name, *key): answer for key, answer in part()}
         return found
 
@@ -125,17 +143,13 @@ class ReleaseAnswers:
         release = self.release
         return self.cluster.with_objects(server_version=f"v{release.version}", feature_gates=release.gates)
 
-    @cached_property
-    def _audited(self) -> frozenset[str]:
-        return frozenset(row.rule for row in audit_claims(self._at))
-
     # ---------------------------------------------------------------- pools, slices and other objects
 
     def _hardware(self) -> Found:
         """Yield what kube-scheduler sees of each pool, and the findings about the cluster."""
-        findings = check_cluster(self._at)
+        findings, audited = check_cluster(self._at), {row.rule for row in audit_claims(self._at)}
         yield from self._pools({f.subject: f for f in findings if f.rule in _OF_POOLS})
-        others = (f for f in findings if f.rule not in _OF_POOLS and f.rule not in self._audited)
+        others = (f for f in findings if f.rule not in _OF_POOLS and f.rule not in audited)
         yield from self._findings(others, fails=(Severity.ERROR, Severity.WARNING))
 
     def _pools(self, broken: Mapping[str, Finding]) -> Found:
@@ -147,7 +161,10 @@ class ReleaseAnswers:
                 if id(pool) not in seen:  # nodes share pools
                     seen.add(id(pool))
                     own = devices[pool.driver, pool.name]
-                    own |= {item.id: item.device for item in pool.here if _is_usable(gates, item.device)}
+                    # what the gates of a release let kube-scheduler allocate (docs/semantics.md 3.5.2, 3.10)
+                    seen_here = (item for item in pool.here if not hiding_gate(gates, item.device))
+                    parts = gates.partitionable_devices
+                    own |= {item.id: item.device for item in seen_here if parts or not item.device.consumes_counters}
         for (driver, name), own in devices.items():
             subject, finding = f"{driver}/{name}", broken.get(f"{driver}/{name}")
             if finding is not None and not own:
@@ -172,7 +189,7 @@ class ReleaseAnswers:
     # ---------------------------------------------------------------- taint rules and selectors
 
     def _taint_rules(self) -> Found:
-        written = {rule.metadata.name: rule for rule in written_rules(self.manifests)}
+        written = {rule.metadata.name: rule for rule in written_rules(self.asked.manifests)}
         for rule in ({rule.metadata.name: rule for rule in self.cluster.taint_rules} | written).values():
             effect = rule_effect(self.cluster, rule, self.release)
             evicted = tuple(pod.pod for pod in effect.pods if pod.evicted)
@@ -188,7 +205,8 @@ class ReleaseAnswers:
 
     def _selectors(self) -> Found:
         """Yield how many devices each class matches, and each request that has selectors of its own."""
-        classes = [(f"class {name}", _ask_of(name)) for name in self.cluster.class_by_name]
+        any_of = {name: ExactDeviceRequest(device_class_name=name) for name in self.cluster.class_by_name}
+        classes = [(f"class {name}", asks(DeviceRequest("any", exactly))[0]) for name, exactly in any_of.items()]
         claims = [(f"claim {_name(claim)}", claim.spec) for claim in self.cluster.claims]
         claims += [(f"template {_name(one)}", one.spec.spec) for one in self.cluster.templates or ()]
         requests = [
@@ -239,11 +257,12 @@ class ReleaseAnswers:
 
     def _starts(self) -> Found:
         """Yield whether each kind of running pod, and each other kind of claim, fits if nothing is in use."""
-        idle, held = when_idle(self.cluster), HeldClaims(self.cluster, idle=True)
+        held = HeldClaims(self.cluster, idle=True)
+        objects = WrittenObjects.read(Manifests(), when_idle(self.cluster), self.release, held)
         running = [pod for pod in running_pods(self.cluster) if pod.known]
         used = {msgspec.json.encode(claim.spec) for pod in running for _, claim in pod.claims}
-        questions = [*self._of_running(running, idle, held), *self._of_claims(used, held)]
-        fit = WorkloadFit(idle, self.release, self.deadline)
+        questions = [*self._of_running(running, objects), *_of_claims(used, objects)]
+        fit = WorkloadFit(objects.cluster, self.release, self.deadline)
         for question in questions:
             key = ("pod" if question.spec else "claim", question.subject)
             if not self._left:
@@ -252,7 +271,7 @@ class ReleaseAnswers:
                 (reviewed,), findings = fit.answers([question])
                 yield key, replace(self._fit(reviewed, findings), origin=None)
 
-    def _of_running(self, running: Iterable[RunningPod], idle: Cluster, held: HeldClaims) -> Iterator[Question]:
+    def _of_running(self, running: Iterable[RunningPod], objects: WrittenObjects) -> Iterator[Question]:
         """Yield a question for each kind of running pod: pods that differ in their names and nodes are one kind."""
         kinds: dict[bytes, list[PodTemplate]] = {}
         for one in running:
@@ -262,32 +281,21 @@ class ReleaseAnswers:
             kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(replace(pod, spec=spec))
         for pods in kinds.values():
             subject = some([f"{namespace_of(pod)}/{pod.document.name}" for pod in pods])
-            for question in questions_of(pods[:1], {}, idle, self.release, [], held):
+            for question in questions_of(objects, pods[:1], []):
                 yield replace(question, subject=subject)
-
-    def _of_claims(self, used: Collection[bytes], held: HeldClaims) -> Iterator[Question]:
-        """Yield a question for each kind of claim and template of the cluster that no running pod uses."""
-        kinds: dict[bytes, tuple[ResourceClaimSpec, list[str]]] = {}
-        named = [(f"{space}/{name}", one.spec) for (space, name), one in held.by_name.items()]
-        named += [(f"template {space}/{name}", one.spec.spec) for (space, name), one in held.templates.items()]
-        for name, spec in named:
-            kinds.setdefault(msgspec.json.encode(spec), (spec, []))[1].append(name)
-        for encoded, (spec, names) in kinds.items():
-            if spec.devices.requests and encoded not in used:
-                with suppress(DraLabError):  # it cannot be planned in any release
-                    yield Question(some(names), Origin(), {"claim": sketch_of(spec, "claim")})
 
     # ---------------------------------------------------------------- manifests
 
     def _files(self) -> Found:
-        if not self.manifests.texts:
+        asked = self.asked
+        if not asked.manifests.texts:
             return
         review = check_manifests(
-            self.cluster,
-            self.manifests,
+            asked.cluster,
+            asked.manifests,
             release=self.release,
-            now=self.now,
-            allow_worse=self.allow_worse,
+            now=asked.now,
+            allow_worse=asked.allow_worse,
             time_limit=self._left,
         )
         of_workloads = {(item.origin, item.subject) for item in review.reviewed}
@@ -320,6 +328,21 @@ class ReleaseAnswers:
         return Answer(words, value, works, ended, rule, _CHANGES, finding.advice, state.origin)
 
 
+def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[Question]:
+    """Yield a question for each kind of claim and template of the cluster that no running pod uses."""
+    kinds: dict[bytes, tuple[ResourceClaimSpec, list[str]]] = {}
+    held = objects.held
+    named = [(f"{space}/{name}", one.spec) for (space, name), one in held.by_name.items()]
+    named += [(f"template {space}/{name}", one.spec.spec) for (space, name), one in held.templates.items()]
+    for name, spec in named:
+        kinds.setdefault(msgspec.json.encode(spec), (spec, []))[1].append(name)
+    for encoded, (spec, names) in kinds.items():
+        if spec.devices.requests and encoded not in used:
+            with suppress(DraLabError):  # it cannot be planned in any release
+                sketch = sketch_of(spec, "claim")
+                yield Question(some(names), Origin(), {"claim": sketch}, objects.cluster, objects.release)
+
+
 _RELEASE = re.compile(
     rf"(?<![\d.])(?:{'|'.join(re.escape(one) for one in sorted((*RELEASES, *MINORS), key=len, reverse=True))})"
     r"(?!\.?\d)(?: \([\w=,]+\))*"
@@ -329,16 +352,6 @@ _RELEASE = re.compile(
 def _masked(text: str) -> str:
     """Return a text without the releases that it names: a sentence about its own release is equal in each."""
     return _RELEASE.sub("RELEASE", text)
-
-
-def _ask_of(class_name: str) -> Ask:
-    """Return a request for one device of a class."""
-    return asks(DeviceRequest(name="any", exactly=ExactDeviceRequest(device_class_name=class_name)))[0]
-
-
-def _is_usable(gates: Gates, device: Device) -> bool:
-    """Say whether the gates of a release let kube-scheduler allocate a device (docs/semantics.md 3.5.2, 3.10)."""
-    return not hiding_gate(gates, device) and (gates.partitionable_devices or not device.consumes_counters)
 
 
 def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> Answer:

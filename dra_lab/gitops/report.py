@@ -1,19 +1,60 @@
-"""A review as text for people, as Markdown for a pull request, as JSON, and as SARIF for code scanning."""
+"""A report as text for people, as Markdown for a pull request, as JSON, and as SARIF for code scanning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from dra_lab.findings import Finding, Severity, sentence_case
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review
 from dra_lab.gitops.workload_fit import short_of
+from dra_lab.model.upgrade import Upgrade
+from dra_lab.version import __version__
+from dra_lab.words import upgrade_document
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, printable
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.plan_document import NAMES
 from dra_lab.words.plan_json import answer_json, plan_json
 from dra_lab.words.rule_catalogue import rule_catalogue
+
+
+class Report(NamedTuple):
+    """An answer of `dra-lab check` in each format, worked out when it is printed."""
+
+    outcome: str
+    parts: Callable[[Detail], Iterable[Part]]
+    json: Callable[[], dict[str, Any]]
+    sarif: Callable[[], dict[str, Any]]
+    markdown: Callable[[], str]
+
+
+def markdown(parts: Iterable[Part]) -> str:
+    """Return parts as the summary for a pull request."""
+    return f"### dra-lab check\n\n{as_markdown(parts)}\n"
+
+
+def review_report(review: Review) -> Report:
+    """Return the report of a review."""
+    return Report(
+        review.outcome.value,
+        partial(review_parts, review),
+        partial(review_json, review),
+        partial(review_sarif, review),
+        lambda: markdown(_summary(review)),
+    )
+
+
+def upgrade_report(upgrade: Upgrade) -> Report:
+    """Return the report of what an upgrade changes."""
+    return Report(
+        upgrade.outcome,
+        partial(upgrade_document.upgrade_parts, upgrade),
+        partial(upgrade_document.upgrade_json, upgrade),
+        lambda: _sarif_log(upgrade_document.upgrade_findings(upgrade), upgrade.outcome),
+        lambda: markdown(upgrade_document.upgrade_markdown(upgrade)),
+    )
 
 
 def review_parts(review: Review, detail: Detail = "all") -> Iterator[Part]:
@@ -78,12 +119,7 @@ def last_line(review: Review) -> str:
     return f"{counted(len(review.objects), 'object')}: {', '.join(counts)}{more}."
 
 
-def review_markdown(review: Review) -> str:
-    """Return the review as Markdown: the objects per outcome, a table of them, and the findings."""
-    return f"### dra-lab check\n\n{as_markdown(_parts(review))}\n"
-
-
-def _parts(review: Review) -> Iterator[Part]:
+def _summary(review: Review) -> Iterator[Part]:
     yield Sentence(last_line(review))
     yield Words(heading(review))
     sentences = {item.origin.object: item.sentence for item in review.reviewed}
@@ -149,7 +185,7 @@ def review_json(review: Review) -> dict[str, Any]:
     return answer_json("Check", review.outcome.value, review.findings, **more)
 
 
-def review_sarif(review: Review, version: str) -> dict[str, Any]:
+def review_sarif(review: Review) -> dict[str, Any]:
     """Return the findings, and each object that is not checked, as a SARIF 2.1.0 log.
 
     Paths are relative to the working folder for files in it.
@@ -162,13 +198,12 @@ def review_sarif(review: Review, version: str) -> dict[str, Any]:
             if item.outcome.is_open
         ),
     ]
-    return sarif_log(findings, version, review.outcome.value)
+    return _sarif_log(findings, review.outcome.value)
 
 
-def sarif_log(findings: Sequence[Finding], version: str, outcome: str) -> dict[str, Any]:
-    """Return findings as a SARIF 2.1.0 log."""
+def _sarif_log(findings: Sequence[Finding], outcome: str) -> dict[str, Any]:
     rules = sorted({finding.rule for finding in findings})
-    driver = {"name": "dra-lab", "version": version, "rules": [_described(rule) for rule in rules]}
+    driver = {"name": "dra-lab", "version": __version__, "rules": [_described(rule) for rule in rules]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",

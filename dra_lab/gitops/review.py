@@ -12,13 +12,11 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.document_findings import CLASS_TWICE, SELECTOR_FAILS
 from dra_lab.gitops.extended_resources import unserved_resources, unserved_words
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests
-from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of, every_claim
+from dra_lab.gitops.object_pods import PodTemplate
+from dra_lab.gitops.references import CLAIM, TEMPLATE, WrittenObjects, every_claim
 from dra_lab.manifests.device_asks import asks_outside
 from dra_lab.manifests.versions import GROUP
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.pod_start import unmet
 
 
@@ -149,25 +147,19 @@ class ObjectOutcomes:
     `short` are the workloads of which not every replica fits at once with the other workloads.
     """
 
-    manifests: Manifests
-    claims: Claims
+    written: WrittenObjects
     by_place: Mapping[Origin, Reviewed]
-    cluster: Cluster
-    release: KubernetesRelease
     short: frozenset[str] = frozenset()
 
     @cached_property
     def users(self) -> Mapping[_Place, Sequence[Reviewed]]:
         """Return the answers for the workloads that use each claim or template, by the places of it and its copies."""
         found: dict[_Place, list[Reviewed]] = {}
-        for document in self.manifests.documents:
-            for pod in pod_templates(document):
-                item = self.by_place.get(document.at(pod.path))
-                if item is None:
-                    continue
-                for claim in (claim_of(pod, entry, self.claims) for entry in pod.claims):
-                    for used in claim.documents if claim is not None else ():
-                        found.setdefault(used.at("").key, []).append(item)
+        for pod in self.written.pods:
+            item = self.by_place.get(pod.document.at(pod.path))
+            if item is not None:
+                for used in (one for claim in self.written.claims_of(pod) for one in claim.documents):
+                    found.setdefault(used.at("").key, []).append(item)
         return found
 
     def with_unmet(self, findings: Iterable[Finding]) -> list[Finding]:
@@ -193,10 +185,11 @@ class ObjectOutcomes:
         for finding in findings:
             if finding.severity is Severity.ERROR and finding.origin is not None:
                 errors.setdefault(finding.origin.key, finding.message)
+        claims = every_claim(self.written.claims)
         unchecked = {f.origin.key: _REASONS[f.rule] for f in findings if f.rule in _REASONS and f.origin}
-        first = {copy.at("").key: one.document.at("").key for one in every_claim(self.claims) for copy in one.copies}
-        objects, others = [*_unreadable(self.manifests)], 0
-        for document in filter(_is_object, self.manifests.documents):
+        first = {copy.at("").key: one.document.at("").key for one in claims for copy in one.copies}
+        objects, others = [*_unreadable(self.written.manifests)], 0
+        for document in filter(_is_object, self.written.manifests.documents):
             key = document.at("").key
             keys = dict.fromkeys((key, first.get(key, key)))
             whole = document.origin.source, document.origin.document, ""
@@ -218,8 +211,9 @@ class ObjectOutcomes:
         for path, _ in islice(asks_outside(document.value), 1):
             why = f"it requests devices at {path}, outside a pod template, so dra-lab does not know its pods"
             yield FitState.NOT_CHECKED, why
-        for pod in pod_templates(document):
-            yield from self._of_pod(pod, findings)
+        for pod in self.written.pods:
+            if pod.document is document:
+                yield from self._of_pod(pod, findings)
 
     def _of_claim(self, document: Document) -> _FitSentence:
         alone, used = self.by_place.get(document.at("")), self.users.get(document.at("").key, ())
@@ -244,9 +238,9 @@ class ObjectOutcomes:
             places = {pod.document.at(entry.path) for entry in pod.claims}
             missing = [f.message for f in findings if f.rule == "claim-not-given" and f.origin in places]
             yield FitState.NOT_CHECKED, "; ".join(missing) or "dra-lab cannot plan its claims"
-        unserved = unserved_resources(pod, self.cluster, self.release)
-        if unserved:
-            yield FitState.NOT_CHECKED, unserved_words(unserved, self.release)
+        release = self.written.release
+        if unserved := unserved_resources(pod, self.written.cluster, release):
+            yield FitState.NOT_CHECKED, unserved_words(unserved, release)
 
 
 def _is_object(document: Document) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -106,11 +105,16 @@ def rule_effect(cluster: Cluster, rule: DeviceTaintRule, release: KubernetesRele
     tainted = [found for pod in pods.values() if (found := tainting.pod(pod)) is not None]
     held = {id(claim): claim for key in tainting.pools(claims_by_pool) for claim in claims_by_pool[key]}
     claims = [claim for claim in held.values() if any(tainting.selects(one.id) for one in _results(claim))]
-    published = (_published(cluster, key) for key in tainting.pools(cluster.slices_by_pool))
+    published = (
+        DeviceID(*pool, device.name)
+        for pool in tainting.pools(cluster.slices_by_pool)
+        for slice_ in newest(cluster.slices_by_pool[pool])
+        for device in slice_.spec.devices or ()
+    )
     return RuleEffect(
         rule,
         str(release),
-        sum(map(tainting.selects, chain.from_iterable(published))),
+        sum(map(tainting.selects, published)),
         len({one.id for claim in claims for one in _results(claim) if tainting.selects(one.id)}),
         tuple(sorted(f"{claim.metadata.namespace or 'default'}/{claim.metadata.name}" for claim in claims)),
         tuple(sorted(tainted, key=lambda one: (not one.evicted, one.pod))),
@@ -137,13 +141,6 @@ def _in_use(cluster: Cluster) -> tuple[Mapping[_Pool, list[ResourceClaim]], Mapp
         for key in {one.id[:2] for _, claim in pod.claims for one in _results(claim)}:
             pods[key].append(pod)
     return claims, pods
-
-
-def _published(cluster: Cluster, pool: _Pool) -> Iterator[DeviceID]:
-    """Yield the devices of a pool as its driver publishes them."""
-    for slice_ in newest(cluster.slices_by_pool[pool]):
-        for device in slice_.spec.devices or ():
-            yield DeviceID(*pool, device.name)
 
 
 @dataclass(frozen=True)

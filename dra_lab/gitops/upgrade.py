@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import overload
 
 from dra_lab.checks.cluster_checks import check_cluster
-from dra_lab.errors import Cancelled, InputError
+from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import Manifests, read_manifests
-from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Key, ReleaseAnswers
+from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Compared, Key
 from dra_lab.gitops.review import Review
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import GATES, RELEASES, SILENT, KubernetesRelease, can_set
@@ -120,14 +119,14 @@ def compare_releases(
 
     `progress` is called with the name of each part. Raises Cancelled once `cancel` is set, between two parts.
     """
-    asked = _Asked(cluster, manifests, start, target, now, allow_worse, progress, cancel)
+    asked = Compared(cluster, manifests, now, allow_worse, progress, cancel)
     begun = time.monotonic()
     before = asked.answers(start, begun + time_limit / 2)
     after = asked.answers(target, begun + time_limit)
     pairs = {key: (_of(before, key), _of(after, key)) for key in dict.fromkeys((*before, *after))}
     changed = {key: pair for key, pair in pairs.items() if not _is_open(*pair) and not _same(*pair)}
     end = time.monotonic() + max(_LEAST_SECONDS, (time.monotonic() - begun) / 2)
-    causes = asked.causes(changed, end)
+    causes = _Causes(asked, start, target).found(changed, end)
     rows = [_row(key, *pair, causes.get(key, _Cause())) for key, pair in changed.items()]
     order = [*Turn]
     undecided = tuple(dict.fromkeys(f"{key[1]} {key[2]}" for key, pair in pairs.items() if _is_open(*pair)))
@@ -148,41 +147,12 @@ class _Cause:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is compared, and in which releases."""
-
-    cluster: Cluster
-    manifests: Manifests
+class _Causes:
+    asked: Compared
     start: KubernetesRelease
     target: KubernetesRelease
-    now: bool
-    allow_worse: bool
-    progress: Callable[[str], None]
-    cancel: threading.Event | None
 
-    def answers(
-        self, release: KubernetesRelease, deadline: float, only: Collection[Key] | None = None
-    ) -> Mapping[Key, Answer]:
-        """Return the answers in a release, of all keys or of `only` these."""
-        wanted = None if only is None else frozenset(only)
-        found = ReleaseAnswers(
-            self.cluster,
-            self.manifests,
-            release,
-            deadline,
-            partial(self._step, release),
-            self.now,
-            self.allow_worse,
-            wanted,
-        )
-        return found.every()
-
-    def _step(self, release: KubernetesRelease, part: str) -> None:
-        if self.cancel is not None and self.cancel.is_set():
-            raise Cancelled("the upgrade check was cancelled")
-        self.progress(f"Kubernetes {release.version}: {part}")
-
-    def causes(self, changed: _Pairs, end: float) -> Mapping[Key, _Cause]:
+    def found(self, changed: _Pairs, end: float) -> Mapping[Key, _Cause]:
         """Return since when each answer is that of the target, and by which gates, as far as that is found in time."""
         if not changed:
             return {}
@@ -192,7 +162,7 @@ class _Asked:
             here = {key: changed[key] for key, since_then in since.items() if since_then == version}
             for gate, release in self._without_gates(self._with_gates(version)):
                 if time.monotonic() < end:
-                    found = self.answers(release, end, here)
+                    found = self.asked.answers(release, end, here)
                     for key, (old, new) in here.items():
                         if _is_only(_of(found, key), old, new):
                             gates[key] = (*gates.get(key, ()), gate)
@@ -206,7 +176,7 @@ class _Asked:
         for version in RELEASES[first + 1 : last]:
             if time.monotonic() > end:
                 return since
-            found = self.answers(self._with_gates(version), end, left)
+            found = self.asked.answers(self._with_gates(version), end, left)
             for key, (old, new) in (*left.items(),):
                 if _of(found, key).ended:
                     del left[key]
@@ -238,7 +208,6 @@ def _same(old: Answer, new: Answer) -> bool:
 
 
 def _is_only(found: Answer, one: Answer, other: Answer) -> bool:
-    """Say whether an answer is equal to one and not to the other."""
     return not found.ended and _same(found, one) and not _same(found, other)
 
 
@@ -263,7 +232,6 @@ def _row(key: Key, old: Answer, new: Answer, cause: _Cause) -> ChangedAnswer:
 
 
 def _counts(cluster: Cluster, answers: Mapping[Key, Answer], manifests: Manifests) -> Iterator[tuple[str, int]]:
-    """Yield how many things of each kind were compared."""
     yield "pool", len(cluster.slices_by_pool)
     yield "slice", len(cluster.slices)
     yield "taint rule", sum(key[0] == RULES for key in answers)

@@ -9,8 +9,8 @@ from typing import Any
 
 from dra_lab.errors import CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.claims_of_file import Question
 from dra_lab.gitops.extended_resources import EXTENDED, unserved_words
-from dra_lab.gitops.questions import Question
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
@@ -73,7 +73,7 @@ class WorkloadFit:
         if len(questions) < 2:
             return None
         alone = [q for q in questions if q.per_node or q.named or q.allocated or q.told_apart]
-        places = {q.nodes(self.cluster) for q in questions}
+        places = {q.nodes for q in questions}
         if alone or len(places) != 1 or len({q.subject for q in questions}) < len(questions):
             return None
         part, workloads = only_nodes(self.cluster, next(iter(places))), [q.workload for q in questions]
@@ -104,8 +104,8 @@ class WorkloadFit:
         docs/semantics.md 3.12.3).
         """
         question = group[0]
-        others = [frozenset(other.nodes(self.cluster)) for other in group[1:]]
-        nodes = tuple(name for name in question.nodes(self.cluster) if all(name in other for other in others))
+        others = [frozenset(other.nodes) for other in group[1:]]
+        nodes = tuple(name for name in question.nodes if all(name in other for other in others))
         claims = _claims_of(group) if sharing else question.claims
         unread = not_read(self.cluster, (c for q in group for c in q.claims.values()), selects_nodes=not nodes)
         if unread is not None and (claims or not nodes):
@@ -132,7 +132,7 @@ class WorkloadFit:
     def _nowhere(self, group: Sequence[Question], *, sharing: bool) -> Answer:
         """Return the answer for pods that no node admits."""
         if not sharing:
-            why = group[0].why_nowhere(self.cluster, self.release)
+            why = group[0].why_nowhere
             return _refused(group, FitState.DOES_NOT_FIT, "no-node-admitted", why)
         tests = "no node fits the node names, selectors, affinities and tolerations of all these pods"
         fit = FitState.DOES_NOT_FIT if _is_local(self.cluster) else FitState.NOT_DECIDED
@@ -170,7 +170,7 @@ class WorkloadFit:
         A pod that no node gives devices, or that kube-scheduler gives up, fits nowhere (`pod_start.start_of`). The
         answer is open if a search did not end.
         """
-        part = only_nodes(self.cluster, question.nodes(self.cluster))
+        part = only_nodes(self.cluster, question.nodes)
         claims, left = tuple(question.claims.values()), self.left
         raw = start_findings(claims, part, self.release, "", written=True, time_limit=left)
         findings = [
@@ -331,7 +331,7 @@ def _elsewhere(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Itera
     own = [published.spec for published in cluster.slices if published.spec.node_name]
     local = any((spec.driver, spec.pool.name) in pools for spec in own)
     for question in group:
-        if question.per_node and local and len(question.nodes(cluster)) > 1:
+        if question.per_node and local and len(question.nodes) > 1:
             message = "its pods share a claim whose devices are on one node, so they wait forever on all other nodes"
             advice = "Use a ResourceClaimTemplate, so that each pod has its own claim."
             place = question.origin

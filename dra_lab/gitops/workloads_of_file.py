@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.claims_of_file import ReadPod, pods_with_claims
+from dra_lab.gitops.claims_of_file import Question, pods_with_claims
 from dra_lab.gitops.folder import Document, read_manifests, with_topologies
 from dra_lab.gitops.gang_fields import (
     SUBGROUP,
@@ -53,17 +53,11 @@ _TOGETHER = ("JobSet", "LeaderWorkerSet")
 
 
 class ReadWorkload(Struct, frozen=True):
-    """A workload as its file asks for it.
+    """A workload as its file asks for it, with the nodes that its pods' own selectors admit and the file's classes.
 
-    Args:
-        workload: The workload; its levels are label keys as in the file, or names of levels.
-        cluster: The cluster with the DeviceClasses and Topology objects of the file, and the nodes that the pods' own
-            node selectors admit.
-        subject: The object, for example `Job/train`.
-        queue: The LocalQueue of Kueue; "": none.
-        findings: What a person must know of the file.
-        requests: By group, what a pod requests of its node: CPUs, memory and extended resources that no DeviceClass
-            provides.
+    Levels are label keys as in the file, or names of levels. `subject` is the object (`Job/train`), and `queue` the
+    LocalQueue of Kueue. `requests` is by group what a pod requests of its node: CPUs, memory and extended resources
+    that no DeviceClass provides.
     """
 
     workload: Workload
@@ -130,7 +124,7 @@ def read_workloads(source: str | Path, cluster: Cluster, release: KubernetesRele
         The files are those that Kueue reads.
 
         >>> files = gang_files(Workload("train", [worker], level="host"), "kueue", queue="team-a")
-        >>> _ = [Path(name).write_text(text) for name, text in files.documents.items()]
+        >>> _ = [Path(name).write_text(text) for name, text in files.texts.items()]
 
         They are read as the gang that was written.
 
@@ -206,7 +200,7 @@ def _plain_pods(pods: Sequence[PodTemplate], name: str) -> WrittenGang:
 def _read(
     cluster: Cluster,
     pods: Sequence[PodTemplate],
-    read_pods: Mapping[tuple[object, str], ReadPod | None],
+    read_pods: Mapping[tuple[object, str], Question | None],
     release: KubernetesRelease,
     group: Document | None,
     plain: str = "",
@@ -214,7 +208,7 @@ def _read(
     written = _joined([written_gang(pod.document, [pod], group) for pod in pods], group) if group else None
     written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
-    found: list[tuple[WrittenGroup, ReadPod]] = []
+    found: list[tuple[WrittenGroup, Question]] = []
     findings = [*written.findings]
     if written.claims and not release.enabled("DRAWorkloadResourceClaims"):
         message = "the gate DRAWorkloadResourceClaims is off, so each pod gets a claim of its own; dra-lab plans one"
@@ -231,7 +225,7 @@ def _read(
             raise InputError(f"{pod.subject}: {names} is already allocated; plan claims that have no devices yet")
         findings += pod.findings
         found.append((one, pod))
-    nodes = {pod.nodes for _, pod in found}
+    nodes = {pod.admitted for _, pod in found}
     if len(nodes) > 1:
         raise InputError(f"{written.name}: the node selectors of its groups admit different nodes")
     [admitted] = nodes
@@ -293,7 +287,7 @@ def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], 
     }
 
 
-def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, ReadPod]], cluster: Cluster) -> Workload:
+def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, Question]], cluster: Cluster) -> Workload:
     shares = [_shared(written, one) for one, _ in found]
     times = Counter(key for each in shares for key in each)
     if any(1 < count < len(found) for count in times.values()):

@@ -17,18 +17,18 @@ from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import FilePlaces, Node, ObjectMeta
 from dra_lab.model.pods import Pod
-from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
 from dra_lab.model.running import Move, PodDisruptionBudget, RunningPod
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, grouped, node_of, pool_of
 from dra_lab.model.topologies import TopologyObject
+from dra_lab.printing import Shown
 
 _Numbered = tuple[int, DeviceTaint]
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Cluster(Shown):
     """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
 
     `pods` are those that were read, of a running cluster those that use claims; planning does not need them.
@@ -77,10 +77,6 @@ class Cluster:
     waiting: tuple[RunningPod, ...] = ()
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
-
-    def __str__(self) -> str:
-        """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
-        return printed(self)
 
     def __hash__(self) -> int:
         """Return the hash of what names it; clusters are equal if all that they hold is."""

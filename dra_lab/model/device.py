@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
-from math import ceil
 from typing import TypeVar
 
 from msgspec import Struct, field
 
 from dra_lab.model.nodes import NodeSelector
-from dra_lab.model.quantity import QuantityText, parse_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.quantity import NANO, QuantityText, nano
+from dra_lab.model.release import Gates
 
 RESOURCE_V1 = "resource.k8s.io/v1"
 
@@ -200,46 +198,83 @@ def published_amounts(device: Device, amounts: Mapping[str, _Amount], driver: st
     return {key_of(key): amounts[key] for key in sorted(amounts, key=lambda key: "/" in key)}
 
 
-def capacity_taken(
-    device: Device, requests: Mapping[str, QuantityText | Fraction], release: KubernetesRelease, driver: str
-) -> dict[str, Fraction] | None:
-    """Return what a request takes of every capacity of a device of a driver, None where it cannot be served.
+# ---------------------------------------------------------------- capacity requests (KEP-5075)
 
-    Rule: docs/semantics.md 3.11.
+
+Amounts = Mapping[str, int]
+"""Amounts in 1/NANO by capacity key, keys exactly as published."""
+
+_NONE: Amounts = {}
+
+
+def capacity_use(
+    device: Device,
+    requests: Mapping[str, QuantityText],
+    gates: Gates,
+    driver: str = "",
+) -> Amounts | None:
+    """Return what a request takes of every capacity of a device, or None when the device cannot serve it.
+
+    `requests` are the amounts asked for; keys are compared literally, a key that the device lacks rules it out
+    (docs/semantics.md 3.11.1, 3.11.3). 1.37 refuses negative requests. From 1.38 the domain of `driver` may be left
+    out (3.11.14).
     """
-    if release.is_at_least("1.38"):
+    if driver and gates.from_1_38:
         requests = published_amounts(device, requests, driver)
     if any(key not in device.capacity for key in requests):
         return None
-    requested = {key: v if isinstance(v, Fraction) else parse_quantity(v) for key, v in requests.items()}
-    if release.is_at_least("1.37") and any(amount < 0 for amount in requested.values()):
-        return None
-    unit = Fraction(1, 1000) if release.enabled("DRAFractionalCapacityRange") else Fraction(1)
-    found = {key: _taken(requested.get(key), capacity, unit) for key, capacity in device.capacity.items()}
-    return {key: amount for key, amount in found.items() if amount is not None} if None not in found.values() else None
+    found: dict[str, int] = {}
+    for key, capacity in device.capacity.items():
+        requested = nano(requests[key]) if key in requests else None
+        if requested is not None and requested < 0 and not gates.defects:
+            return None
+        use = _use(requested, capacity, NANO // 1000 if gates.fractional_range else NANO)
+        if use is None:
+            return None
+        found[key] = use
+    return found
 
 
-def _taken(requested: Fraction | None, capacity: DeviceCapacity, unit: Fraction) -> Fraction | None:
+def capacity_left(device: Device, use: Amounts, consumed: Amounts = _NONE, taken: Amounts = _NONE) -> bool:
+    """Say whether what is consumed, what this attempt took and the new use stay within every capacity of the device."""
+    for key, amount in use.items():
+        if consumed.get(key, 0) + taken.get(key, 0) + amount > nano(device.capacity[key].value):
+            return False
+    return True
+
+
+def _use(requested: int | None, capacity: DeviceCapacity, unit: int) -> int | None:
     policy = capacity.request_policy
+    if requested is None:
+        default = policy.default if policy else None
+        requested = nano(capacity.value if default is None else default)
+        if policy is None or default is not None:
+            return requested
     if policy is None:
-        return parse_quantity(capacity.value) if requested is None else requested
-    if requested is None and policy.default is not None:
-        return parse_quantity(policy.default)
-    wanted = parse_quantity(capacity.value) if requested is None else requested
+        return requested
     if policy.valid_range is not None:
-        return _ranged(wanted, policy.valid_range, unit)
+        return _in_range(requested, policy.valid_range, unit)
     if policy.valid_values:
-        enough = [value for value in map(parse_quantity, policy.valid_values) if value >= wanted]
-        return min(enough, default=None)
-    return wanted
+        return next((v for v in map(nano, policy.valid_values) if v >= requested), None)
+    return requested
 
 
-def _ranged(wanted: Fraction, valid: CapacityRequestPolicyRange, unit: Fraction) -> Fraction | None:
-    low = parse_quantity(valid.min) if valid.min is not None else None
-    if low is not None and wanted < low:
-        wanted = low
-    elif low is not None and valid.step is not None and parse_quantity(valid.step) > 0:
-        # Whole numbers of the unit, as Quantity.Value() returns them.
-        first, step, want = (ceil(amount / unit) for amount in (low, parse_quantity(valid.step), wanted))
-        wanted = (first + ceil(Fraction(want - first, step)) * step) * unit
-    return None if valid.max is not None and wanted > parse_quantity(valid.max) else wanted
+def _in_range(requested: int, allowed: CapacityRequestPolicyRange, unit: int) -> int | None:
+    use = requested
+    if allowed.min is not None:
+        low = nano(allowed.min)
+        if requested < low:
+            use = low
+        elif allowed.step is not None:
+            use = _round_up(requested, low, nano(allowed.step), unit)
+    if allowed.max is not None and use > nano(allowed.max):
+        return None
+    return use
+
+
+def _round_up(requested: int, low: int, step: int, unit: int) -> int:
+    # Quantity.Value() (MilliValue() with the fractional gate) rounds every operand up to a whole number first
+    have, base, width = (-(-amount // unit) for amount in (requested, low, step))
+    if width <= 0:
+        return requested
+    return (base + -(-(have - base) // width) * width) * unit

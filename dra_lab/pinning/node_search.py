@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import AllocatedDevices, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.nodes import ObjectMeta
@@ -101,22 +102,34 @@ def search_pod(
     time_limit, states = budget.left or 0.0, []
     for nodes, state in groups:
         verdict = known.get(state)
-        if verdict is None and (limit := budget.node_seconds) > 0:
-            verdict = _search(cluster, nodes[0], claims, release, limit, budget)
-            if verdict is not None and not _is_undecided(verdict) and verdict.status is not FirstFitStatus.ERROR:
+        if verdict is None and budget.node_seconds > 0:
+            verdict, cut_off = search(cluster, nodes[0], claims, release, budget)
+            verdict = None if cut_off else replace(verdict, allocations=None)
+            if verdict is not None and not is_undecided(verdict) and verdict.status is not FirstFitStatus.ERROR:
                 known[state] = verdict  # time cuts off here and there, and an error names the device
         if verdict is not None:
             states.append((nodes, verdict))
     return Searched(tuple(states), len(groups), time_limit)
 
 
-def is_undecided(status: FirstFitStatus, seconds: float) -> bool:
+def search(
+    cluster: Cluster,
+    node: str,
+    claims: Sequence[ResourceClaim],
+    release: KubernetesRelease,
+    budget: PinBudget,
+    held: AllocatedDevices | None = None,
+) -> tuple[Verdict, bool]:
+    """Return what first fit takes on a node, and whether it was cut off because no time was left; see `first_fit`."""
+    seconds = budget.node_seconds
+    limits: dict[str, Any] = {"step_limit": MOST_STEPS, "time_limit": seconds, "search_limit": LONGEST}
+    verdict = first_fit(cluster, node, claims, release, held=held, cancel=budget.cancel, **limits)
+    return verdict, is_undecided(verdict) and (seconds < NODE_SECONDS or budget.reached)
+
+
+def is_undecided(verdict: Verdict) -> bool:
     """Say whether our own time ended a search: then it is not known whether kube-scheduler ends it."""
-    return status is FirstFitStatus.STOPPED and seconds < LONGEST
-
-
-def _is_undecided(verdict: Verdict) -> bool:
-    return is_undecided(verdict.status, verdict.seconds)
+    return verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST
 
 
 def judged(found: Searched, subject: str, release: KubernetesRelease) -> tuple[Finding, ...]:
@@ -135,7 +148,7 @@ def unallocated(
     ends = [verdict for _, verdict in found.states]
     if (
         found.skipped
-        or any(map(_is_undecided, ends))
+        or any(map(is_undecided, ends))
         or any(v.status in (FirstFitStatus.ALLOCATED, FirstFitStatus.ERROR) for v in ends)
     ):
         return
@@ -154,28 +167,6 @@ def _is_over_lists(link: Link, cluster: Cluster) -> bool:
     return link.must and any(one is not None and one.is_list for one in found)
 
 
-def _search(
-    cluster: Cluster,
-    node: str,
-    claims: Sequence[ResourceClaim],
-    release: KubernetesRelease,
-    limit: float,
-    budget: PinBudget,
-) -> Verdict | None:
-    verdict = first_fit(
-        cluster,
-        node,
-        claims,
-        release,
-        step_limit=MOST_STEPS,
-        time_limit=limit,
-        search_limit=LONGEST,
-        cancel=budget.cancel,
-    )
-    cut_off = _is_undecided(verdict) and limit < NODE_SECONDS
-    return None if cut_off else replace(verdict, allocations=None)
-
-
 def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease) -> Iterator[Finding]:
     where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} identical nodes"
     aborts = release.is_at_least("1.36")
@@ -187,7 +178,7 @@ def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease
     if verdict.status is FirstFitStatus.ERROR:
         message = f"kube-scheduler would give up the pod, on every node: {verdict.message}"
         yield Finding("manifest-gives-up", Severity.ERROR, where, message)
-    elif _is_undecided(verdict):
+    elif is_undecided(verdict):
         message = (
             f"the search did not end within {verdict.steps:,} candidates, "
             f"which took {NODE_SECONDS:g} s here; "

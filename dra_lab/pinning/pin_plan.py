@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,23 +169,20 @@ def what_is_written(
 def _better(
     cluster: Cluster, plan: Plan, release: KubernetesRelease, pinned_plan: PinnedPlan, budget: PinBudget
 ) -> Written:
-    if not pinned_plan.pins:
-        return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
-    drawn = sketches_of(plan)
-    none = tuple(() for _ in drawn)
-    bare = replace(pinned_plan, plan=plan, sketches=drawn, affinities=none, pins=(), parts=())
-    # the run without pins is that of the planned workloads, whose groups have other names
-    before = pinned_plan.before if pinned_plan.plan is plan else None
+    plain = None
+    if pinned_plan.pins:
+        drawn = sketches_of(plan)
+        bare = replace(pinned_plan, sketches=drawn, affinities=tuple(() for _ in drawn), pins=(), parts=())
+        with suppress(ExportError):
+            plain = _run(cluster, plan, release, bare, pinned_plan.before, budget.part(STEP))
     try:
-        plain = _run(cluster, plan, release, bare, before, budget.part(STEP))
+        pinned = _run(cluster, plan, release, pinned_plan, pinned_plan.replay, budget)
     except ExportError:
-        return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
-    try:
-        pinned = _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
-    except ExportError:
+        if plain is None:
+            raise
         return plain
-    assert pinned.replay is not None
-    assert plain.replay is not None
+    if plain is None or plain.replay is None or pinned.replay is None:
+        return pinned
     return plain if pinned.replay.not_run or pinned.replay.placed < plain.replay.most_placed else pinned
 
 

@@ -162,7 +162,8 @@ def _missed(
 ) -> Miss:
     """Return what is worse than planned in a replica, on which node, and why; `node` is "" where nothing was found."""
     if not node:
-        return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it requests'}")
+        why = taken.verdict.message or "no node has what it requests"
+        return Miss(pod.name, number, node, f"finds no place: {why}")
     if taken.broken:
         links = ", ".join(taken.broken)
         why = f"does not keep the link {links} on a node like {node}, because Kubernetes cannot express it"

@@ -10,8 +10,9 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
 
+from msgspec.structs import replace
+
 from dra_lab.index.node_index import node_index
-from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import AllocatedDevices, AllocationResult
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GoalValue
@@ -20,14 +21,13 @@ from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import RECORDED_RELEASES, KubernetesRelease, gates_of
 from dra_lab.pinning import node_search
-from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget
+from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.place_selectors import admitted_nodes
 from dra_lab.pinning.pod_kinds import PlannedReplica, PodKind
 from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
-from dra_lab.scheduler.candidates import check_supported, held_devices, view_node
-from dra_lab.scheduler.first_fit import search_node
+from dra_lab.scheduler.candidates import held_devices
+from dra_lab.scheduler.first_fit import Verdict
 from dra_lab.scheduler.identical_nodes import NodeStates
-from dra_lab.scheduler.search_limits import SearchLimits
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.compile_links import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities
@@ -47,25 +47,27 @@ class SimulatedPod:
     """What first fit takes for a pod on a node.
 
     `score` is kube-scheduler's for prioritised lists, before it is scaled. `goals` value the drawing as planned.
-    `cut_off` says that the time for all searches was over or the run was cancelled. `broken` are must-links that the
-    devices do not keep because the manifest cannot express them. `steps` and `seconds` are those of `Verdict`.
+    `broken` are must-links that the devices do not keep because the manifest cannot express them. `cut_off` says that
+    the time for all searches was over or the run was cancelled.
     """
 
-    status: FirstFitStatus
+    verdict: Verdict
     placements: tuple[Placement, ...] = ()
     goals: tuple[GoalValue, ...] = ()
     holds: tuple[Hold, ...] = ()
     score: int = 0
-    steps: int = 0
-    seconds: float = 0.0
-    message: str = ""
-    cut_off: bool = False
     broken: tuple[str, ...] = ()
+    cut_off: bool = False
+
+    @property
+    def status(self) -> FirstFitStatus:
+        """Return how the search ended."""
+        return self.verdict.status
 
     @property
     def unknown(self) -> bool:
         """Say whether the search ended for want of our own time: whether kube-scheduler ends it is not known."""
-        return self.cut_off or node_search.is_undecided(self.status, self.seconds)
+        return self.cut_off or node_search.is_undecided(self.verdict)
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -99,7 +101,7 @@ class SchedulerSimulation:
         self.longest = 0.0
         self._gates = gates_of(release)
         self._views = node_index(self.cluster, release)
-        self._held = held_devices(self.cluster, self._gates, ignore=idle)
+        self._held = AllocatedDevices() if idle else held_devices(cluster, self._gates)
         self._known: dict[Hashable, SimulatedPod] = {}
         # a device without a node of its own is there for several: then what stands on other nodes matters
         self.shared = bool(self.cluster.network_slices)
@@ -139,22 +141,13 @@ class SchedulerSimulation:
     def _search(self, node: str, history: History, workload: int) -> SimulatedPod:
         pod = self.pods[workload]
         if self.budget.reached:
-            return SimulatedPod(FirstFitStatus.STOPPED, message="no time was left", cut_off=True)
+            return SimulatedPod(Verdict(FirstFitStatus.STOPPED, message="no time was left"), cut_off=True)
         held = self._held_after(node, history)
-        view = view_node(self.cluster, node, pools_of(self.cluster, node, self._gates), held, self._gates)
-        check_supported(view, pod.claims, self.release)
-        seconds = self.budget.node_seconds
-        limits = SearchLimits(node_search.MOST_STEPS, seconds, self.budget.cancel, node_search.LONGEST)
-        verdict = search_node(view, pod.claims, self._gates, limits, recorded=self.recorded)
+        verdict, cut_off = node_search.search(self.cluster, node, pod.claims, self.release, self.budget, held)
         self.most_steps = max(self.most_steps, verdict.steps)
         self.longest = max(self.longest, verdict.seconds)
         if verdict.status is not FirstFitStatus.ALLOCATED or verdict.allocations is None:
-            cut_off = node_search.is_undecided(verdict.status, verdict.seconds) and (
-                seconds < NODE_SECONDS or self.budget.reached
-            )
-            return SimulatedPod(
-                verdict.status, steps=verdict.steps, seconds=verdict.seconds, message=verdict.message, cut_off=cut_off
-            )
+            return SimulatedPod(verdict, cut_off=cut_off)
         placements = tuple(_placements(pod, verdict.allocations))
         devices = {item.id: item.device for item in self._views.view(node).devices}
         places, lists = localities(self.cluster, node), self._gates.list_attributes
@@ -162,9 +155,7 @@ class SchedulerSimulation:
         goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)
         holds = _holds(verdict.allocations)
         score = _score(pod, verdict.allocations) if self.release.is_at_least("1.35") else 0
-        return SimulatedPod(
-            verdict.status, placements, goals, holds, score, verdict.steps, verdict.seconds, broken=broken
-        )
+        return SimulatedPod(replace(verdict, allocations=None), placements, goals, holds, score, broken)
 
     def _held_after(self, node: str, history: History) -> AllocatedDevices:
         base = self._held
@@ -239,7 +230,7 @@ Served = list[tuple[PlannedReplica, str, SimulatedPod]]
 _State = tuple[Hashable, History]
 """Kind of a node, and the pods that stand on it."""
 
-NOWHERE = SimulatedPod(FirstFitStatus.NONE, message="no admitted node has what it requests")
+NOWHERE = SimulatedPod(Verdict(FirstFitStatus.NONE, message="no admitted node has what it requests"))
 
 
 def run_pods(

@@ -21,7 +21,6 @@ from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, PODS_ON_NODE, STEP, PinB
 from dra_lab.pinning.place_selectors import admitted_nodes, affinity_words, node_requirements
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
-from dra_lab.scheduler.first_fit import Verdict
 from dra_lab.scheduler.search_limits import GIVES_UP
 from dra_lab.sketch.claim_objects import Affinity
 
@@ -210,8 +209,7 @@ def _findings(
 def _searched(part: Sequence[_Filled], admitted: frozenset[str], seconds: float) -> Searched:
     own = [(tuple(name for name in one.nodes if name in admitted), one.first) for one in part]
     ended = [(nodes, pod) for nodes, pod in own if nodes and not pod.cut_off]
-    states = tuple((n, Verdict(p.status, message=p.message, steps=p.steps, seconds=p.seconds)) for n, p in ended)
-    return Searched(states, sum(bool(nodes) for nodes, _ in own), seconds)
+    return Searched(tuple((n, p.verdict) for n, p in ended), sum(bool(nodes) for nodes, _ in own), seconds)
 
 
 def _names(drawn: Sequence[ClaimSketch]) -> str:

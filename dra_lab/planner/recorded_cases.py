@@ -9,7 +9,6 @@ import msgspec
 
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import DraLabError
-from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import AllocationResult, ResourceClaim
 from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
@@ -21,7 +20,7 @@ from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import hopeless
 from dra_lab.planner.pod_claims import exact_sketch, join_sketches
 from dra_lab.scheduler.allocating import Taken
-from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.scheduler.candidates import view_node
 from dra_lab.scheduler.first_fit import allocation_result
 from dra_lab.scheduler.replay_allocator import read_case
 from dra_lab.scheduler.requests import claim_needs
@@ -81,8 +80,7 @@ def _allocations(
     Raises AttemptAborted for a device whose node selector has more than one term (docs/semantics.md 3.12).
     """
     cluster, gates = rules.cluster, rules.gates
-    pools, held = pools_of(cluster, found.node, gates), held_devices(cluster, gates)
-    view = view_node(cluster, found.node, pools, held, gates, rules.matching.classes)
+    view = view_node(cluster, found.node, gates, classes=rules.matching.classes)
     candidates = {candidate.id: candidate for candidate in view.candidates}
     needs = [claim_needs(number, claim, view, gates) for number, claim in enumerate(claims)]
     every = [need for claim in needs for request in claim.requests for need in request]

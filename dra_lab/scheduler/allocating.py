@@ -9,10 +9,10 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from dra_lab.errors import CelError
+from dra_lab.model.device import Amounts, capacity_left, capacity_use
 from dra_lab.model.release import Gates
 from dra_lab.model.trace import Check, Reason
 from dra_lab.scheduler.candidates import Candidate, NodeView, untolerated
-from dra_lab.scheduler.capacity import Amounts, capacity_left, capacity_use
 from dra_lab.scheduler.constraints import constraint_values
 from dra_lab.scheduler.counters import Counters
 from dra_lab.scheduler.recorder import Recorder
@@ -91,13 +91,7 @@ class Judge:
     def _judge_state(self, need: Need, candidate: Candidate) -> int:
         gates = self._gates
         if gates.consumable_capacity:
-            use = capacity_use(
-                candidate.device,
-                need.capacity,
-                fractional=gates.fractional_range,
-                defects=gates.defects,
-                driver=candidate.driver if gates.from_1_38 else "",
-            )
+            use = capacity_use(candidate.device, need.capacity, gates, candidate.driver)
             if use is None:
                 return self._reject(need, candidate, Check.CAPACITY, "it cannot provide the requested capacity")
             need.uses[candidate.index] = use

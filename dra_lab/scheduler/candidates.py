@@ -9,15 +9,14 @@ from msgspec import Struct
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.in_use import allocated_alone, grouped_sets
-from dra_lab.index.pools import Pool
+from dra_lab.index.pools import Pool, pools_of
 from dra_lab.model.claims import AllocatedDevices, DeviceClass, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
+from dra_lab.model.device import Amounts, Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.scheduler.capacity import Amounts
 
 
 def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
@@ -88,13 +87,8 @@ class NodeView(Struct, frozen=True):
         return next((pool for pool in self.pools if pool.invalid), None)
 
 
-def held_devices(cluster: Cluster, gates: Gates, *, ignore: bool = False) -> AllocatedDevices:
-    """Return what claims hold, nothing with `ignore`; with the capacity gate off shares are exclusive.
-
-    Rule: docs/semantics.md 3.11.10.
-    """
-    if ignore:
-        return AllocatedDevices()
+def held_devices(cluster: Cluster, gates: Gates) -> AllocatedDevices:
+    """Return what claims hold; with the capacity gate off shares are exclusive (docs/semantics.md 3.11.10)."""
     held = cluster.allocated
     if gates.consumable_capacity:
         return allocated_alone(cluster) if gates.from_1_38 else held
@@ -105,13 +99,17 @@ def held_devices(cluster: Cluster, gates: Gates, *, ignore: bool = False) -> All
 def view_node(
     cluster: Cluster,
     node_name: str,
-    pools: tuple[Pool, ...],
-    held: AllocatedDevices,
     gates: Gates,
+    held: AllocatedDevices | None = None,
     classes: Mapping[str, DeviceClass] | None = None,
 ) -> NodeView:
-    """Return a node as the search sees it; `classes` are those that claims may name, `known_classes` by default."""
+    """Return a node as the search sees it.
+
+    `held` is what is in use, by default `held_devices`, and `classes` are those that claims may name, by default
+    `known_classes`.
+    """
     candidates: list[Candidate] = []
+    pools, held = pools_of(cluster, node_name, gates), held_devices(cluster, gates) if held is None else held
     for pool in pools:
         grouped = grouped_sets(cluster, pool, held) if gates.skip_groups and cluster.partitioned else frozenset()
         for place in pool.devices:

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from dra_lab.errors import CelCompileError
-from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import (
+    AllocatedDevices,
     AllocationResult,
     DeviceAllocationResult,
     DeviceClaimConfiguration,
@@ -27,7 +27,7 @@ from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.quantity import NANO, format_quantity
 from dra_lab.model.release import RECORDED_RELEASES, Gates, KubernetesRelease, gates_of
 from dra_lab.scheduler.allocating import Books, Judge, Taken, prepare
-from dra_lab.scheduler.candidates import NodeView, check_supported, held_devices, view_node
+from dra_lab.scheduler.candidates import NodeView, check_supported, view_node
 from dra_lab.scheduler.depth_first import RecordedSearch, Search
 from dra_lab.scheduler.memory import Memory
 from dra_lab.scheduler.recorder import Recorder
@@ -179,7 +179,7 @@ def first_fit(
     step_limit: int = 5_000_000,
     time_limit: float = 10.0,
     search_limit: float = math.inf,
-    ignore_allocated: bool = False,
+    held: AllocatedDevices | None = None,
     cancel: threading.Event | None = None,
     recorder: Recorder | None = None,
     progress: Callable[[int], None] | None = None,
@@ -190,15 +190,14 @@ def first_fit(
     The search is the structured allocator's: pools by (driver, name), slices by name, devices in list order, lazy CEL,
     full backtracking (docs/semantics.md 3). `time_limit` is in seconds of our own time, `search_limit` in seconds that
     kube-scheduler needs (`Verdict.seconds`); at a limit the verdict is STOPPED, never NONE.
-    `ignore_allocated` asks what would be taken if nothing were in use. `recorder` records the steps (`node_trace`).
-    `progress` gets the number of candidates so far, every few milliseconds. `gates` replace those of the release.
+    `held` replaces what is in use, and `gates` those of the release. `recorder` records the steps (`node_trace`).
+    `progress` gets the number of candidates so far, every few milliseconds.
     Raises InputError for an unknown node, QuantityError for a broken amount, UnsupportedFeature for rules of alpha
     gates, Cancelled once `cancel` is set.
     """
     gates = gates or gates_of(release)
     cluster.node_named(node_name)
-    pools = pools_of(cluster, node_name, gates)
-    view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
+    view = view_node(cluster, node_name, gates, held)
     check_supported(view, claims, release)
     limits = SearchLimits(step_limit, time_limit, cancel, search_limit, progress)
     recorded = release.version in RECORDED_RELEASES

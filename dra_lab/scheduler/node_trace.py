@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 
 from dra_lab.errors import Cancelled, InputError
-from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -17,7 +16,7 @@ from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.trace import Check, Counts, DeviceTest, Held, Reason, Step, StepKind, Trace, Window
 from dra_lab.scheduler.allocating import SIMPLE, Books, Judge
-from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.scheduler.candidates import view_node
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.recorder import Recorder, RecordingFull, WindowEnd
 from dra_lab.scheduler.requests import Need, claim_needs
@@ -102,7 +101,7 @@ def test_device(
     InputError for a device that the node does not have.
     """
     gates, recorder = gates_of(release), Recorder()
-    view = view_node(cluster, node_name, pools_of(cluster, node_name, gates), held_devices(cluster, gates), gates)
+    view = view_node(cluster, node_name, gates)
     at = next((candidate.index for candidate in view.candidates if candidate.id == device), None)
     if at is None:
         raise InputError(f"there is no device {device} on {node_name}")

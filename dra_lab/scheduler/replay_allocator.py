@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from dra_lab.errors import ManifestError
-from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
@@ -16,7 +15,7 @@ from dra_lab.model.nodes import Node
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import GATES, RECORDED_RELEASE, Gates, KubernetesRelease, can_set, gates_of, has_gate
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.scheduler.candidates import view_node
 from dra_lab.scheduler.first_fit import search_node
 from dra_lab.scheduler.search_limits import SearchLimits
 
@@ -81,8 +80,7 @@ def replay_allocation(
 def _answer(
     cluster: Cluster, node_name: str, claims: tuple[ResourceClaim, ...], gates: Gates, limits: SearchLimits
 ) -> dict[str, Any]:
-    pools = pools_of(cluster, node_name, gates)
-    view = view_node(cluster, node_name, pools, held_devices(cluster, gates), gates, cluster.class_by_name)
+    view = view_node(cluster, node_name, gates, classes=cluster.class_by_name)
     verdict = search_node(view, claims, gates, limits, recorded=True)
     given_up = verdict.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED) or verdict.invalid_pools
     allocation = None if verdict.allocations is None else list(map(msgspec.to_builtins, verdict.allocations))

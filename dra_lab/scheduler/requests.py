@@ -17,11 +17,11 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
     ResourceClaim,
 )
+from dra_lab.model.device import Amounts
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import Gates
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.scheduler.candidates import NodeView
-from dra_lab.scheduler.capacity import Amounts
 from dra_lab.scheduler.constraints import Constraint, attribute_keys, build_constraint, covers_request
 from dra_lab.scheduler.search_limits import AttemptAborted
 

@@ -18,7 +18,7 @@ from dra_lab.model.decoding import from_builtins, json_value
 from dra_lab.model.sketch import ClaimSketch, Kept, pod_drawing
 from dra_lab.model.workload import workload_of
 from dra_lab.session.drawings import PLAN_FILE, fleet_cluster, read_plan_file
-from dra_lab.sources.confined import is_live
+from dra_lab.sources.files import is_live
 from dra_lab.words.comparison import GANGS
 from dra_lab.words.plan_json import is_gang, values_of_plan
 

@@ -19,7 +19,7 @@ from dra_lab.sources import read_claim, read_drawing, write_drawing
 from dra_lab.sources.samples import PREFIX
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.gitops.claims_of_file import Question
 
 
 PLAN_FILE = ".dralab.yaml"
@@ -160,12 +160,12 @@ def read_workload(source: str, cluster: Cluster, release: KubernetesRelease) -> 
     if pod.without:
         count = f"{len(pod.without):,} of {len(cluster.node_names):,} nodes"
         raise InputError(f"{source}: a device plugin serves its pods on {count}; use dra-lab plan")
-    if pod.nodes is not None:
+    if pod.admitted is not None:
         refuse_not_read(cluster, (), selects_nodes=True)
     return PodDrawing(
         pod=pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims),
         claims=tuple(pod.claims.values()),
-        replicas=1 if pod.shared else pod.replicas,
+        replicas=1 if pod.named else pod.replicas,
         nodes=_nodes(pod),
         classes=_own_classes(pod.cluster, cluster),
     )
@@ -212,7 +212,7 @@ def _own_classes(given: Cluster, cluster: Cluster) -> tuple[DeviceClass, ...]:
     return tuple(own[name] for name in sorted(given.given_classes) if own[name] is not known.get(name))
 
 
-def _nodes(pod: ReadPod) -> dict[str, Any] | None:
+def _nodes(pod: Question) -> dict[str, Any] | None:
     """Return the fields of a pod's spec that choose its nodes, None for claims without a pod."""
     if not pod.subject:
         return None

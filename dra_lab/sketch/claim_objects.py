@@ -196,7 +196,7 @@ def example(
     metadata["labels"] = labels(name, "pod" if kind == "pod" else "workload")
     lasting = kind in ("deployment", "statefulset")
     used = pod_claims((claim, *more), entries)
-    spec = _pod_spec(used, affinity, "Always" if lasting else "Never")
+    spec = pod_spec(used, affinity, "Always" if lasting else "Never")
     if kind == "pod":
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     selector = {"app.kubernetes.io/name": name, "app.kubernetes.io/component": "workload"}
@@ -226,7 +226,10 @@ def pod_claims(
     return [pod_claim(claim, name) for claim, name in zip(claims, names or (POD_CLAIM,), strict=True)]
 
 
-def _pod_spec(entries: list[dict[str, str]], affinity: Affinity, restart_policy: str) -> dict[str, Any]:
+def pod_spec(
+    entries: list[dict[str, str]], affinity: Affinity, restart_policy: str, *, priority_class: str = ""
+) -> dict[str, Any]:
+    """Return the spec of a pod with one container that gets the devices of all claims."""
     container = {
         "name": "main",
         "image": POD_IMAGE,
@@ -236,6 +239,8 @@ def _pod_spec(entries: list[dict[str, str]], affinity: Affinity, restart_policy:
     spec: dict[str, Any] = {"containers": [container], "resourceClaims": entries}
     if affinity:
         spec["affinity"] = node_affinity(affinity)
+    if priority_class:
+        spec["priorityClassName"] = priority_class
     return {**spec, "restartPolicy": restart_policy}
 
 

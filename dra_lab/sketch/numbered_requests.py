@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.catalogue import Shape
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.claims import (
@@ -21,10 +20,10 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import capacity_taken
+from dra_lab.model.device import capacity_left, capacity_use
 from dra_lab.model.names import split_request
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks
 from dra_lab.sketch.cel_text import names_one_device
 from dra_lab.sketch.cluster_candidates import Candidates, candidates, common_kind, reference_candidates
@@ -329,13 +328,11 @@ def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[Devi
 def _is_shared(ask: Ask, cluster: Cluster, release: KubernetesRelease) -> bool:
     """Say whether two of an ask fit on some device of the cluster if nothing else uses it."""
     shapes = candidates(cluster, ask, release).shapes
-    return any(s.example.allow_multiple_allocations and _serves_two(s, ask, release) for s in shapes)
-
-
-def _serves_two(shape: Shape, ask: Ask, release: KubernetesRelease) -> bool:
-    device = shape.example
-    taken = capacity_taken(device, ask.capacity, release, shape.driver)
-    return taken is not None and all(2 * v <= parse_quantity(device.capacity[key].value) for key, v in taken.items())
+    for device, driver in ((s.example, s.driver) for s in shapes if s.example.allow_multiple_allocations):
+        use = capacity_use(device, ask.capacity, gates_of(release), driver)
+        if use is not None and capacity_left(device, use, use):
+            return True
+    return False
 
 
 def _telling(meant: Candidates) -> str:

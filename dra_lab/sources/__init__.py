@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dra_lab.errors import SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
-from dra_lab.manifests.file_text import expanded
+from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, read_bytes, up_to
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import Profiles
 from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing, write_whole
@@ -19,16 +20,14 @@ from dra_lab.sources.files import (
     CHOICES,
     CONTEXT,
     KUBECTL,
+    MAX_FILE_BYTES,
     assemble,
     folder_info,
     is_archive,
-    is_pipe,
     merge,
     modified_at,
     read_archive_documents,
     read_documents,
-    read_pipe,
-    read_standard_input,
 )
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
 from dra_lab.sources.snapshot_info import FILE as SNAPSHOT
@@ -123,7 +122,8 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
             "for a running cluster, or a file that you saved from there?"
         )
     if str(source) == "-":
-        return assemble(read_standard_input(), "standard input", read_at=_now())
+        text = up_to(sys.stdin.buffer, MAX_FILE_BYTES, STANDARD_INPUT)
+        return assemble(decode_documents(text, STANDARD_INPUT), "standard input", read_at=_now())
     # Samples need no reader of topology files, and importing it takes a while.
     from dra_lab.sources.foreign.reading import cluster_of_file
 
@@ -131,8 +131,8 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     if made is not None:
         return made
     path = expanded(source)
-    if is_pipe(path):
-        return load_texts({str(source): read_pipe(path)})
+    if path.is_fifo():
+        return load_texts({str(source): read_bytes(path, MAX_FILE_BYTES, pipes=True)})
     if is_archive(path) and path.is_file():
         documents, info = read_archive_documents(str(path), path)
     else:

@@ -1,19 +1,20 @@
-"""Files and folders to documents: what is read, in which order, up to which size."""
+"""Files and folders to documents: what is read, in which order, up to which size, and what a page may name."""
 
 from __future__ import annotations
 
-import sys
+import os
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from dra_lab.errors import ManifestError, SourceError, did_you_mean
+from dra_lab.errors import InputError, ManifestError, SourceError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import KINDS, Documents, decode_documents
-from dra_lab.manifests.file_text import STANDARD_INPUT, read_bytes, up_to
+from dra_lab.manifests.file_text import expanded, read_bytes
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import MAX_ARCHIVE_VALUES, text_values
@@ -104,21 +105,6 @@ def folder_info(path: Path) -> SnapshotInfo | None:
     """Return what a folder says of itself where it is a snapshot, else None. Raises ManifestError for a broken one."""
     file = path / SNAPSHOT
     return decode_info(read_bytes(file, MAX_FILE_BYTES), str(file)) if path.is_dir() and file.is_file() else None
-
-
-def is_pipe(path: Path) -> bool:
-    """Say whether a path is a pipe: what a shell writes for `<(kubectl get ... -o json)`."""
-    return path.is_fifo()
-
-
-def read_pipe(path: Path) -> bytes:
-    """Return all that comes through a pipe. Raises SourceError beyond MAX_FILE_BYTES."""
-    return read_bytes(path, MAX_FILE_BYTES, pipes=True)
-
-
-def read_standard_input() -> Documents:
-    """Return the documents on standard input (`kubectl get ... -o json | dra-lab plan - ...`)."""
-    return decode_documents(up_to(sys.stdin.buffer, MAX_FILE_BYTES, STANDARD_INPUT), STANDARD_INPUT)
 
 
 def merge(parts: Iterable[Documents]) -> Documents:
@@ -266,3 +252,60 @@ def _check_claims(
             Finding("claims-one-namespace", Severity.WARNING, name, message, f"Read all with -A: {KUBECTL}")
         )
     return True
+
+
+# --------------------------------------------------------------------- what a page of a browser may name
+
+FOLDERS = "DRA_LAB_FOLDERS"
+_COUNT = re.compile(r"\*\d+(@.*)?$", re.DOTALL)
+
+
+def is_live(source: object) -> bool:
+    """Say whether reading a cluster by its name contacts a running one."""
+    return str(source).strip().startswith(CONTEXT)
+
+
+def confined(path: str | Path) -> Path:
+    """Return a path that a page of a browser may name: in the notebook's folder, or in one of DRA_LAB_FOLDERS.
+
+    Links are followed first. Raises InputError for any other path.
+    """
+    allowed = (Path.cwd(), *map(Path, filter(None, os.environ.get(FOLDERS, "").split(os.pathsep))))
+    try:
+        place = expanded(path).resolve()
+        if any(place.is_relative_to(folder.resolve()) for folder in allowed):
+            return place
+    except (OSError, RuntimeError, ValueError):
+        pass  # a loop of links, or a name that no file has
+    advice = f"name it in a cell, or start Jupyter with its folder in {FOLDERS}"
+    raise InputError(f"{str(path)[:80]!r} is not in the notebook's folder, so this page may not reach it; {advice}")
+
+
+def confined_source(source: str) -> str:
+    """Return what `load_cluster` takes, if a page of a browser may name it: each file of it is `confined`.
+
+    Raises InputError for another file, and for standard input.
+    """
+    if source == "-":
+        raise InputError("a page cannot read standard input; give a file")
+    for path in _files(source):
+        confined(path)
+    return source
+
+
+def why_refused(source: str) -> str:
+    """Return why a page of a browser may not name a source (`confined_source`), "" if it may."""
+    try:
+        confined_source(source)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _files(source: str) -> Iterator[str]:
+    """Yield the file that a source names; with a count or a driver behind it also as if that were part of the name."""
+    if source.startswith(TOPOLOGY):
+        file = source.removeprefix(TOPOLOGY)
+        yield from filter(None, (file, _COUNT.sub("", file)))
+    elif not source.startswith((CONTEXT, PREFIX)):
+        yield source

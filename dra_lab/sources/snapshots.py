@@ -297,7 +297,7 @@ def _resources(needs: ResourceRequirements) -> ResourceRequirements:
 
 
 def _affinity(affinity: dict[str, object]) -> dict[str, object]:
-    """Return the required node affinity of a pod, and only that there is a required affinity to other pods."""
+    """Return the required affinity of a pod; of that to other pods, only that there is one."""
     found: dict[str, object] = {}
     for field, value in affinity.items():
         required = value.get(REQUIRED) if isinstance(value, dict) else None

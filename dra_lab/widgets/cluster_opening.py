@@ -18,8 +18,7 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import check, prepare
 from dra_lab.sources import PREFIX as SAMPLE
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.confined import confined_source, why_refused
-from dra_lab.sources.files import is_archive
+from dra_lab.sources.files import confined_source, is_archive, why_refused
 from dra_lab.sources.live import PREFIX, Progress, load_context
 from dra_lab.widgets.cluster_rows import AskRow
 from dra_lab.widgets.messages import on

@@ -15,7 +15,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import Session
 from dra_lab.session.exporting import ExportChoice, Exporting
 from dra_lab.session.preparing import is_small
-from dra_lab.sources.confined import confined
+from dra_lab.sources.files import confined
 from dra_lab.widgets.export_rows import (
     ExportRow,
     _measure_folder,

@@ -202,7 +202,7 @@ def _with_request(row: AddingRow, added: AddedNodes) -> AddingRow:
         files = provisioning_request(added)
     except InputError as error:
         return replace(row, limits=(sentence(error.message),))
-    text = "---\n".join(files.documents.values())
+    text = "---\n".join(files.texts.values())
     return replace(row, request=text, limits=files.not_expressed, findings=finding_rows(files.findings))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import traitlets
 
 from dra_lab.errors import InputError
-from dra_lab.sources.confined import confined
+from dra_lab.sources.files import confined
 from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane
 

@@ -170,11 +170,11 @@ def _amount(key: str, requested: QuantityText, shapes: Iterable[Shape], release:
 
 def _allocated(key: str, requested: QuantityText, shape: Shape, release: KubernetesRelease) -> int | None:
     """Return what a device gives for an amount, in 1/NANO; None where it cannot serve it."""
-    from dra_lab.scheduler.capacity import capacity_left, capacity_use
+    from dra_lab.model.device import capacity_left, capacity_use
+    from dra_lab.model.release import gates_of
 
     device = shape.example
-    fractional = release.enabled("DRAFractionalCapacityRange")
-    use = capacity_use(device, {key: requested}, fractional=fractional)
+    use = capacity_use(device, {key: requested}, gates_of(release))
     if use is None or not capacity_left(device, {key: use[key]}):
         return None
     return use[key]

@@ -7,13 +7,13 @@ import statistics
 import time
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from dra_lab.model.claims import (
     AllocationResult,
     CELDeviceSelector,
     DeviceAllocationResult,
     DeviceClaim,
-    DeviceClass,
-    DeviceClassSpec,
     DeviceConstraint,
     DeviceRequest,
     DeviceRequestAllocationResult,
@@ -25,30 +25,22 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
-from dra_lab.model.names import NUMA_NODE, PCIE_ROOT
+from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.identical_nodes import NodeStates
+from tests.benchmarks.mixed_cluster import GPU, NIC, class_of, device_at, slice_of
 
 RELEASE = KubernetesRelease()
 
 
-def _selector(text: str) -> DeviceSelector:
-    return DeviceSelector(cel=CELDeviceSelector(expression=text))
-
-
-def _device(driver: str, node: str, number: int) -> Device:
-    attributes = {
-        "uuid": DeviceAttribute(string=f"{node}-{driver}-{number}"),
-        PCIE_ROOT: DeviceAttribute(string=f"pci0000:{number:02x}"),
-        NUMA_NODE: DeviceAttribute(int_=number // 4),
-    }
-    if driver == "dra.net":
-        attributes["rdma"] = DeviceAttribute(bool_=True)
-    capacity = {"memory": DeviceCapacity(value="80Gi")} if driver == "gpu.nvidia.com" else {}
-    return Device(name=f"{driver.partition('.')[0]}-{number}", attributes=attributes, capacity=capacity)
+def device_of(driver: str, node: str, number: int) -> Device:
+    """Return a GPU or NIC with a PCIe root and a UUID of its own."""
+    found = device_at(f"{driver.partition('.')[0]}-{number}", driver, number // 4, number)
+    uuid = {"uuid": DeviceAttribute(string=f"{node}-{driver}-{number}")}
+    capacity = {"memory": DeviceCapacity(value="80Gi")} if driver == GPU else {}
+    return replace(found, attributes={**found.attributes, **uuid}, capacity=capacity)
 
 
 def fleet(nodes: int, states: int, seed: int = 1) -> Cluster:
@@ -58,17 +50,12 @@ def fleet(nodes: int, states: int, seed: int = 1) -> Cluster:
     slices, claims = [], []
     for number in range(nodes):
         node = f"node-{number:05}"
-        for offset, driver in enumerate(("gpu.nvidia.com", "dra.net")):
-            devices = tuple(_device(driver, node, index) for index in range(8))
-            pool = ResourcePool(name=node, generation=1, resource_slice_count=1)
-            spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=devices)
-            slices.append(ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}"), spec=spec))
+        for offset, driver in enumerate((GPU, NIC)):
+            devices = tuple(device_of(driver, node, index) for index in range(8))
+            slices.append(slice_of(node, driver, devices))
             used = patterns[number % states][8 * offset : 8 * offset + 8]
             claims += [_holding(driver, node, d.name) for d, taken in zip(devices, used, strict=True) if taken]
-    classes = tuple(
-        DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=(_selector(text),)))
-        for name, text in (("gpu", 'device.driver == "gpu.nvidia.com"'), ("nic", 'device.driver == "dra.net"'))
-    )
+    classes = (class_of("gpu", GPU), class_of("nic", NIC))
     return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name="fleet")
 
 
@@ -82,7 +69,7 @@ def _holding(driver: str, pool: str, device: str) -> ResourceClaim:
 
 def aligned_claim() -> ResourceClaim:
     """Make a claim for two GPUs, each with an RDMA NIC on its PCIe root."""
-    rdma = (_selector('device.attributes["dra.net"].rdma == true'),)
+    rdma = (DeviceSelector(CELDeviceSelector('device.attributes["dra.net"].rdma == true')),)
     requests, constraints = [], []
     for number in range(2):
         gpu, nic = f"gpu-{number}", f"nic-{number}"

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
@@ -22,6 +23,8 @@ RELEASE = KubernetesRelease("1.36")
 NODES, RACKS, BLOCKS = 5_000, 300, 20
 
 Case = tuple[Sequence[Workload], Sequence[Workload]]
+Make = Callable[[str], Case]
+"""What makes the gangs and the ordinary pods of a case from the name of the case."""
 
 
 def fabric(cluster: Cluster, seed: str) -> Hierarchy:
@@ -61,16 +64,16 @@ def sizes(seed: str) -> list[int]:
     return [chance.choice((8, 12, 16, 24, 32, 48, 64)) for _ in range(40)]
 
 
-def one_shape(seed: str) -> Case:
-    """Gangs of pods of 2 GPUs, each in one rack."""
-    shape = shapes()[1]
-    return [Workload(f"g{n}", [pods(shape, size)], level="rack") for n, size in enumerate(sizes(seed))], ()
+def each_of(shape: int, *, must: bool = False, level: str = "rack", prefer_level: str = "", **more: Any) -> Make:
+    """Return what makes gangs of pods of one shape, each in a domain of a level; `more` are fields of their group."""
 
+    def make(seed: str) -> Case:
+        groups = [replace(pods(shapes(must=must)[shape], size), **more) for size in sizes(seed)]
+        return [
+            Workload(f"g{n}", [group], level=level, prefer_level=prefer_level) for n, group in enumerate(groups)
+        ], ()
 
-def linked(seed: str) -> Case:
-    """Gangs of pods of 2 GPUs with their NICs, each in one rack."""
-    shape = shapes(must=True)[1]
-    return [Workload(f"g{n}", [pods(shape, size)], level="rack") for n, size in enumerate(sizes(seed))], ()
+    return make
 
 
 def three_shapes(seed: str) -> Case:
@@ -80,33 +83,6 @@ def three_shapes(seed: str) -> Case:
     return [Workload(f"g{n}", [pods(chance.choice(every), size)], level="rack") for n, size in enumerate(small)], ()
 
 
-def crowded(seed: str) -> Case:
-    """Gangs of which not all fit: pods of 4 GPUs, each gang in one rack."""
-    shape = shapes()[0]
-    return [Workload(f"g{n}", [pods(shape, size)], level="rack") for n, size in enumerate(sizes(seed))], ()
-
-
-def in_blocks(seed: str) -> Case:
-    """Gangs of pods of 4 GPUs, each in one block."""
-    shape = shapes()[0]
-    return [Workload(f"g{n}", [pods(shape, size)], level="block") for n, size in enumerate(sizes(seed))], ()
-
-
-def preferred(seed: str) -> Case:
-    """Gangs of pods of 2 GPUs, each in one block and if possible in one rack."""
-    shape = shapes()[1]
-    return [
-        Workload(f"g{n}", [pods(shape, size)], level="block", prefer_level="rack") for n, size in enumerate(sizes(seed))
-    ], ()
-
-
-def slices(seed: str) -> Case:
-    """Gangs of pods of 2 GPUs, each in one block and every 4 pods in one rack."""
-    shape = shapes()[1]
-    groups = [replace(pods(shape, size), slices=((4, "rack"),)) for size in sizes(seed)]
-    return [Workload(f"g{n}", [group], level="block") for n, group in enumerate(groups)], ()
-
-
 def priorities(seed: str) -> Case:
     """Gangs of two priorities and ordinary pods beside them."""
     every = shapes()
@@ -114,20 +90,13 @@ def priorities(seed: str) -> Case:
         Workload(f"g{n}", [pods(every[n % 2], min(32, size))], level="rack", priority=n % 3 and 10)
         for n, size in enumerate(sizes(seed))
     ]
-    return found, [pods(every[2], 500, "plain")]
+    return found, [Workload("plain", every[2].claims, replicas=500)]
 
 
 def elastic(seed: str) -> Case:
     """Gangs that start with half of their pods, each in one rack."""
-    shape = shapes()[1]
-    return [
-        Workload(
-            f"g{n}",
-            [replace(pods(shape, size), minimum=size // 2)],
-            level="rack",
-        )
-        for n, size in enumerate(sizes(seed))
-    ], ()
+    groups = [replace(pods(shapes()[1], size), minimum=size // 2) for size in sizes(seed)]
+    return [Workload(f"g{n}", [group], level="rack") for n, group in enumerate(groups)], ()
 
 
 def leaders(seed: str) -> Case:
@@ -135,22 +104,19 @@ def leaders(seed: str) -> Case:
     every = shapes()
     found = []
     for number, size in enumerate(sizes(seed)):
-        leader = replace(
-            pods(every[2], 1, "leader"),
-            leader=True,
-        )
+        leader = replace(pods(every[2], 1, "leader"), leader=True)
         found.append(Workload(f"g{number}", [leader, pods(every[0], min(16, size))], level="rack"))
     return found, ()
 
 
-CASES: dict[str, tuple[Callable[[str], Case], float]] = {
-    "one shape": (one_shape, 0.4),
-    "linked": (linked, 0.4),
+CASES: dict[str, tuple[Make, float]] = {
+    "one shape": (each_of(1), 0.4),
+    "linked": (each_of(1, must=True), 0.4),
     "three shapes": (three_shapes, 0.4),
-    "crowded": (crowded, 0.4),
-    "blocks": (in_blocks, 0.4),
-    "preferred racks": (preferred, 0.4),
-    "slices": (slices, 0.4),
+    "crowded": (each_of(0), 0.4),
+    "blocks": (each_of(0, level="block"), 0.4),
+    "preferred racks": (each_of(1, level="block", prefer_level="rack"), 0.4),
+    "slices": (each_of(1, level="block", slices=((4, "rack"),)), 0.4),
     "priorities": (priorities, 0.3),
     "elastic": (elastic, 0.5),
     "leaders": (leaders, 0.4),

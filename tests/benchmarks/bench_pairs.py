@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.fleet import plan_fleet
 from tests.benchmarks.irregular_cluster import (
@@ -18,9 +14,7 @@ from tests.benchmarks.irregular_cluster import (
     of_different_kinds,
     only_model,
 )
-from tests.oracle.referee import check_plan
-
-RELEASE = KubernetesRelease("1.36")
+from tests.benchmarks.measured_fleet import RELEASE, measure
 
 FLEETS = ((800, 8, 1.0), (800, 16, 1.0), (100, 64, 1.0), (5_000, 8, 3.0), (10, 64, 5.0))
 """Nodes, GPUs and NICs of each, and the time limit in which 95 % of what counting allows are to be placed."""
@@ -29,29 +23,8 @@ SHORT, PROOF = 3.0, 10.0
 
 ROOT, NUMA = "pcieRoot", "numaNode"
 
-_CHECKED = 1_000
-"""Replicas of a plan that is checked against the rules: that takes longer than to make it."""
-
 _LARGEST, _MOST_PAIRS = 16, 4
 """GPUs of a node, and pairs of a pod, up to which that takes seconds, not minutes."""
-
-
-def _row(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float, *, checked: bool = True) -> None:
-    """Print one plan; the cluster was planned on before."""
-    began, cpu = time.perf_counter(), time.process_time()
-    plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=limit, first_fit=False)
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    wanted = sum(workload.replicas for workload in fleet)
-    unplaced = plan.goal("unplaced")
-    possible = wanted - ((unplaced.bound if unplaced is not None else 0) or 0)
-    open_goals = ", ".join(f"{g.goal} {g.value:,}, bound {g.bound or 0:,}" for g in plan.goals if not g.proven)
-    print(
-        f"{what}, limit {limit:g} s: {len(plan.pods):,} of at most {possible:,} placed; {seconds:.2f} s "
-        f"({cpu:.2f} s of CPU); {'not proven: ' + open_goals if open_goals else 'all goals proven'}",
-        flush=True,
-    )
-    if checked and len(plan.pods) <= _CHECKED:
-        assert check_plan(cluster, plan, RELEASE) == ()
 
 
 def _warm(cluster: Cluster) -> Cluster:
@@ -69,7 +42,7 @@ def _on_roots() -> None:
                 fleet = [Workload("pairs", claim, replicas=wanted // pairs)]
                 for seconds in (limit, PROOF):
                     what = f"{nodes:,} x {size} + {size}, {pairs} pairs as {form}"
-                    _row(what, cluster, fleet, seconds, checked=size <= _LARGEST and pairs <= _MOST_PAIRS)
+                    measure(what, cluster, fleet, seconds, checked=size <= _LARGEST and pairs <= _MOST_PAIRS)
 
 
 def _other_links() -> None:
@@ -93,7 +66,7 @@ def _other_links() -> None:
         _warm(cluster)
         for what, fleet in mine:
             for seconds in (SHORT, PROOF):
-                _row(f"800 x 16 + 16, {what}", cluster, fleet, seconds)
+                measure(f"800 x 16 + 16, {what}", cluster, fleet, seconds)
 
 
 def main() -> None:
@@ -102,7 +75,7 @@ def main() -> None:
     _on_roots()
     _other_links()
     fleet = [Workload("pairs", drawn_pairs(4, alone=2), replicas=100)]
-    _row("10 x 64 + 64, 4 pairs, 2 GPUs and 2 NICs", irregular_cluster(10, 64), fleet, 3.0)
+    measure("10 x 64 + 64, 4 pairs, 2 GPUs and 2 NICs", irregular_cluster(10, 64), fleet, 3.0)
     for nodes in (2_000, 5_000):
         cluster = irregular_cluster(nodes, 8, cpus=True)
         kinds = ((4, nodes // 2), (2, nodes), (1, nodes))
@@ -110,7 +83,7 @@ def main() -> None:
             Workload(f"pairs-{pairs}", drawn_pairs(pairs, cpus=8 * pairs), replicas=count) for pairs, count in kinds
         ]
         for seconds in (5.0, 20.0):
-            _row(f"three workloads with CPUs on {nodes:,} x 8 + 8", cluster, fleet, seconds)
+            measure(f"three workloads with CPUs on {nodes:,} x 8 + 8", cluster, fleet, seconds)
 
 
 if __name__ == "__main__":

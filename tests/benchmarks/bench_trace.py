@@ -20,21 +20,19 @@ from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.scheduler.node_trace import trace_claims
-from tests.benchmarks.bench_first_fit import _device, fleet
+from tests.benchmarks.bench_first_fit import device_of, fleet
+from tests.benchmarks.mixed_cluster import GPU, NIC, slice_of
 
 R137 = KubernetesRelease("1.37")
 
 
 def short_node(gpus: int, nics: int) -> Cluster:
     """Make a node with GPUs and NICs, one of each on a PCIe root as far as there are NICs."""
-    slices = []
-    for driver, count in (("gpu.nvidia.com", gpus), ("dra.net", nics)):
-        devices = tuple(_device(driver, "n1", number) for number in range(count))
-        pool = ResourcePool(name="n1", generation=1, resource_slice_count=1)
-        spec = ResourceSliceSpec(driver=driver, pool=pool, node_name="n1", devices=devices)
-        slices.append(ResourceSlice(metadata=ObjectMeta(name=driver), spec=spec))
+    slices = [
+        slice_of("n1", driver, tuple(device_of(driver, "n1", number) for number in range(count)))
+        for driver, count in ((GPU, gpus), (NIC, nics))
+    ]
     return Cluster(slices=tuple(slices), classes=fleet(1, 1).classes, name="short")
 
 
@@ -64,9 +62,6 @@ def unlike(kinds: int, each: int) -> tuple[Cluster, ResourceClaim]:
         for kind in range(kinds)
         for number in range(each)
     )
-    pool = ResourcePool(name="n1", generation=1, resource_slice_count=1)
-    spec = ResourceSliceSpec(driver="gpu.nvidia.com", pool=pool, node_name="n1", devices=devices)
-    one = ResourceSlice(metadata=ObjectMeta(name="unlike"), spec=spec)
     requests = tuple(
         DeviceRequest(
             name=name,
@@ -80,7 +75,7 @@ def unlike(kinds: int, each: int) -> tuple[Cluster, ResourceClaim]:
     constraints = tuple(DeviceConstraint(requests=names, distinct_attribute=f"x.example/{a}") for a in "ab")
     claim = DeviceClaim(requests=requests, constraints=constraints)
     return (
-        Cluster(slices=(one,), classes=fleet(1, 1).classes, name="unlike"),
+        Cluster(slices=(slice_of("n1", GPU, devices),), classes=fleet(1, 1).classes, name="unlike"),
         ResourceClaim(metadata=ObjectMeta(name="claim"), spec=ResourceClaimSpec(devices=claim)),
     )
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import contrast
 import nbformat
-from kernel_traffic import KernelTraffic
 from lab_server import PATIENCE, Kernel, LabServer, until
 from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, expect
 
@@ -49,7 +48,6 @@ class LabPage:
         self.foreign: list[str] = []
         self.errors: list[str] = []
         self.said: deque[str] = deque(maxlen=20)
-        self.traffic = KernelTraffic()
         self._context = context
         self._kernel: Kernel | None = None
         self._killed = 0
@@ -59,7 +57,6 @@ class LabPage:
             context.new_cdp_session(self.page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW})
         context.on("request", lambda request: self._note(request.url))
         self.page.on("websocket", lambda socket: self._note(socket.url))
-        self.page.on("websocket", self.traffic.listen)
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text[:500]}"))
         self.page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
         self.all_open.append(self)

@@ -23,17 +23,6 @@ from dra_lab.jupyter_launch import config_path
 
 T = TypeVar("T")
 
-# What a kernel of the tests runs when it starts: asked by a signal, or when it crashes, it writes down where each of
-# its threads stands. Its standard error would not do: the kernel takes it away from the server.
-_TELL_STACKS = """import faulthandler, os, signal
-_file = open(os.path.join({folder!r}, f"{{os.getpid()}}.txt"), "w")
-faulthandler.enable(file=_file)
-if hasattr(faulthandler, "register"):
-    faulthandler.register(signal.SIGUSR1, file=_file)
-del _file, faulthandler, os, signal
-"""
-
-
 PATIENCE = 120.0
 """Seconds after which a wait fails: far more than a busy machine needs, as only a failure waits that long."""
 
@@ -94,8 +83,6 @@ class LabServer:
         self.port = _free_port()
         self.root = base / "work"
         self.root.mkdir(parents=True)
-        self.stacks = base / "stacks"
-        self._let_kernels_tell_stacks()
         self._log = (base / "lab.log").open("wb")
         started = time.monotonic()
         self._process = subprocess.Popen(
@@ -162,13 +149,6 @@ class LabServer:
         except OSError:
             return False
         return True
-
-    def _let_kernels_tell_stacks(self) -> None:
-        """Let each kernel write its stacks into `stacks`, a file named after its process, when it gets SIGUSR1."""
-        self.stacks.mkdir()
-        folder = self.base / "ipython" / "profile_default" / "startup"
-        folder.mkdir(parents=True)
-        (folder / "00-stacks.py").write_text(_TELL_STACKS.format(folder=str(self.stacks)), encoding="utf-8")
 
     def _environment(self) -> dict[str, str]:
         own = {

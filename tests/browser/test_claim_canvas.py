@@ -169,34 +169,6 @@ def test_a_claim_is_renamed_and_deleted_by_its_card(draw):
     assert canvas.root.locator(".dra-frame").count() == 0
 
 
-def test_a_linked_sketch_is_drawn_by_keyboard_alone(draw):
-    """N, arrows, Enter; L, arrows, Enter; plus; no mouse at all. Each step is spoken."""
-    canvas = draw()
-    canvas.root.locator(".dra-board").focus()
-    canvas.press("n", "Enter")
-    until(lambda: canvas.focused() == "r:gpu", "the new box has the focus")
-    canvas.press("+", "+")
-    until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 3, "counted up")
-    until(lambda: canvas.spoken == "Count of gpu is 3", "spoken")
-    canvas.press("n", "ArrowRight", "Enter")
-    until(lambda: canvas.focused() == "r:nic", "the second box has the focus")
-    canvas.press("l")
-    until(lambda: "Link nic with gpu" in canvas.spoken, "the first candidate is spoken")
-    canvas.press("Enter")
-    until(canvas.links, "the link in the kernel")
-    assert canvas.links()[0]["requests"] == ["nic", "gpu"]
-    place = "() => document.activeElement?.closest('.dra-inspector') && document.activeElement.value"
-    until(lambda: canvas.page.evaluate(place) == "pcieRoot", "the place of the new link has the focus")
-    canvas.press("Tab", "Tab", "ArrowLeft")
-    until(lambda: canvas.links()[0]["how"] == "together", "another kind by an arrow")
-    canvas.press("Escape")
-    until(lambda: canvas.focused() == "l:link-1", "back on the link")
-    canvas.press("ArrowUp")
-    until(lambda: canvas.focused() in ("r:gpu", "r:nic"), "along the link")
-    canvas.press("-")
-    until(lambda: "ount" in canvas.spoken, "spoken")
-
-
 def test_one_tab_enters_the_drawing_and_one_leaves_it(draw):
     """Tab does not walk through every box: the arrows do."""
     canvas = draw(LINKED)
@@ -211,19 +183,6 @@ def test_one_tab_enters_the_drawing_and_one_leaves_it(draw):
     assert canvas.page.evaluate("() => document.activeElement.closest('.dra-canvas') !== null")
     canvas.press("Shift+Tab")
     assert canvas.focused() == knot
-
-
-def test_escape_cancels_and_keeps_the_focus(draw):
-    canvas = draw(TWO)
-    canvas.box("gpu").focus()
-    canvas.press("l", "ArrowRight", "Escape")
-    until(lambda: canvas.spoken == "No link made", "spoken")
-    assert canvas.focused() == "r:gpu"
-    canvas.press("Escape")
-    assert canvas.focused() == "r:gpu"
-    canvas.press("n", "Escape")
-    assert canvas.focused() == "r:gpu"
-    assert canvas.links() == []
 
 
 def test_delete_with_the_focus_elsewhere_leaves_the_drawing_alone(draw):

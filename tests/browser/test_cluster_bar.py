@@ -7,9 +7,6 @@ import socket
 from pathlib import Path
 
 import pytest
-from api_server.kubeconfig import write_kubeconfig
-from api_server.server import ApiServer
-from api_server.small_cluster import claim, recorded_store
 from lab_page import box_of
 from lab_server import until
 from planner_page import Planner
@@ -139,56 +136,3 @@ def test_the_planner_opens_in_a_tab_of_its_own(open_notebook):
         return Boolean(document.getElementById(id)?.closest('.jp-LinkedOutputView')); }"""
     pattern = tab.locator(".dra-hw-pattern").first
     until(lambda: pattern.evaluate(script), "the pattern is one of the tab")
-
-
-GPU = "DeviceRequest(name='gpu', exactly=ExactDeviceRequest(device_class_name='gpu.nvidia.com'))"
-CODE = f"""import os
-os.environ["KUBECONFIG"] = {{config!r}}
-from dra_lab import ClaimSketch, Lab
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-lab = Lab("context:test", file=None, sketch=ClaimSketch(name="one", requests=({GPU},)))
-lab"""
-OURS = "('dra-lab-follow', 'dra-lab-watch')"
-THREADS = f"[t.name for t in __import__('threading').enumerate() if t.name.startswith({OURS})]"
-
-
-@pytest.fixture
-def cluster():
-    """The recorded cluster, served over HTTPS."""
-    with ApiServer(recorded_store()) as made:
-        yield made
-
-
-@pytest.fixture
-def followed(open_notebook, cluster, tmp_path):
-    """The planner on the running cluster, with one GPU drawn and answered."""
-    return Planner(open_notebook, CODE.format(config=str(write_kubeconfig(tmp_path, cluster))))
-
-
-def _switch(followed):
-    return followed.bar.locator(".dra-follow")
-
-
-def _follow(followed):
-    _switch(followed).focus()
-    followed.page.keyboard.press("Space")
-    followed.bar.locator(".dra-follow[data-state=live]").wait_for()
-
-
-def test_a_lost_connection_is_reported_and_healed_and_following_ends_without_a_thread(followed, cluster):
-    _follow(followed)
-    cluster.hang_up()
-    followed.bar.locator(".dra-follow[data-state=lost]").wait_for()
-    assert "127.0.0.1" in (_switch(followed).get_attribute("title") or "")
-    text = followed.bar.get_by_label("What is open").text_content() or ""
-    assert "lost: " in text.partition("Followed")[2]
-    followed.sentence("Fits on")
-    cluster.listen()
-    followed.bar.locator(".dra-follow[data-state=live]").wait_for()
-    assert "Followed" not in (followed.bar.get_by_label("What is open").text_content() or "")
-    assert followed.page.evaluate("() => document.activeElement.classList.contains('dra-follow')")
-    followed.page.keyboard.press("Space")
-    until(lambda: _switch(followed).get_attribute("aria-checked") == "false", "the switch is off")
-    until(lambda: followed.lab.eval(THREADS) == [], "no thread is left")
-    cluster.store.put(claim("late", "gpu-0"))
-    assert "late" not in followed.lab.eval("[c.metadata.name for c in lab.cluster.claims]")

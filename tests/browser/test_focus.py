@@ -14,9 +14,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
-ONE_PAIR = """from msgspec.structs import replace
-one = [replace(r, exactly=replace(r.exactly, count=1)) for r in lab.sketch.requests]
-lab.sketch = replace(lab.sketch, requests=tuple(one))"""
 PANES = ["bar", "plan", "canvas", "hardware", "dock"]
 # The pane of the planner in the tab that has the focus; "" for anything else on the page.
 _PANE = """() => {
@@ -81,22 +78,6 @@ def test_the_mode_has_the_focus_though_the_browser_took_it_before(shown):
     shown.lab.run("lab.session.show_mode('fleet')")
     chosen = shown.bar.locator(".dra-modes input").nth(1)
     until(lambda: chosen.evaluate("one => one === document.activeElement"), "the mode has the focus")
-
-
-@pytest.mark.parametrize("width", [1440, 900])
-def test_another_picture_leaves_the_focus_on_its_device(shown, width):
-    """An answer arrives, or there is room for less, while a person walks through the devices."""
-    focused = "document.activeElement.closest('.dra-lab-hardware [data-id]')?.dataset.id ?? ''"
-    taken = shown.hardware.locator("[role=treeitem].dra-hw-chosen").last
-    taken.focus()
-    device = shown.page.evaluate(focused)
-    before = taken.element_handle()
-    if width == 1440:
-        shown.lab.run(ONE_PAIR)
-    shown.page.set_viewport_size({"width": width, "height": 900})
-    until(lambda: not before.evaluate("node => node.isConnected"), "there is another picture")
-    shown.answered()
-    assert shown.page.evaluate(focused) == device != ""
 
 
 def test_a_button_that_changes_the_mode_does_not_lose_the_focus(shown):

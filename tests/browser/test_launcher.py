@@ -100,6 +100,7 @@ def end_once(get_ipython):
 def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server, moment):
     """Jupyter starts a kernel that crashed again; the planner that was being opened in it is opened again too."""
     startup = server.base / "ipython" / "profile_default" / "startup" / "90-ends.py"
+    startup.parent.mkdir(parents=True, exist_ok=True)
     startup.write_text(code_of(end_once))
     (server.root / "plan-ends-when").write_text(moment)
     page = doorway()

@@ -9,8 +9,6 @@ from lab_page import LabPage, box_of
 from lab_server import until
 from playwright.sync_api import Locator, expect
 
-from dra_lab.course.lesson_text import LessonText, lessons
-
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 OPEN = """from tempfile import mkdtemp
@@ -65,47 +63,6 @@ def to_draw(lab: LabPage) -> None:
     lab.page.locator(".dra-lesson-picture .dra-trace-card, .dra-lesson-picture h2").first.wait_for()
     press(lab, "Go to Draw")
     lab.page.locator(".dra-lesson-canvas .dra-canvas").wait_for()
-
-
-@pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
-def test_a_lesson_is_played_wrong_in_another_shape_and_right(desk, lesson: LessonText):
-    """A wrong drawing gets rows that say what is missing, both correct ones pass, and the last step ends it."""
-    lab = opened(desk, lesson.id)
-    to_draw(lab)
-    draw(lab, "wrong")
-    press(lab, "Check my drawing")
-    expect(judged(lab)).to_contain_text("Not yet. The drawing meets")
-    lab.page.get_by_role("button", name="Show hint 1, A nudge").click()
-    expect(lab.page.locator(".dra-lesson-hints")).to_contain_text(lesson.hints[0][:40])
-    draw(lab, "other")
-    press(lab, "Check again")
-    expect(judged(lab)).to_contain_text("Right. The drawing meets every need.")
-    press(lab, "Back to Draw")
-    draw(lab, "right")
-    press(lab, "Check my drawing")
-    expect(judged(lab)).to_contain_text("Right. The drawing meets every need.")
-    press(lab, "Go to Explain")
-    lab.page.get_by_label("Your sentence").fill(lesson.explain.model)
-    lab.page.keyboard.press("Enter")
-    expect(lab.page.locator(".dra-lesson-compare")).to_contain_text("One good answer")
-    expect(lab.page.locator(".dra-lesson-head")).to_contain_text("You finished this lesson.")
-
-
-def test_a_wrong_prediction_can_be_tried_again_and_names_no_device(desk):
-    lab = opened(desk, "03-first-fit")
-    taken = lab.eval(TAKEN)
-    gpus = lab.page.locator('.dra-lesson-picture [data-id*="/gpu-"]').evaluate_all("all => all.map(a => a.dataset.id)")
-    wrong = next(gpu for gpu in gpus if gpu not in taken)
-    lab.page.locator(f'.dra-lesson-picture [data-id="{wrong}"]').first.focus()
-    lab.page.keyboard.press("Space")
-    press(lab, "This is my prediction")
-    expect(judged(lab)).to_contain_text("Not these.")
-    names = [device.rpartition("/")[2] for device in taken]
-    said = judged(lab).inner_text()
-    assert [name for name in names if name in said] == []
-    pick(lab, [wrong, *taken])
-    press(lab, "This is my prediction")
-    expect(judged(lab)).to_contain_text("Right.")
 
 
 def test_no_trait_has_the_answer_before_it_is_due(desk):

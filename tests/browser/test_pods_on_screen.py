@@ -41,14 +41,6 @@ if not lab.sketch.requests:
     lab.sketch = read_sketch("sample:h100-pod/eight-pairs")
 lab
 """
-TWO_PAIRS = """
-from dra_lab import Lab, read_sketch
-from msgspec.structs import replace
-pairs = read_sketch("sample:h100-pod/eight-pairs")
-two = [replace(one, exactly=replace(one.exactly, count=2)) for one in pairs.requests]
-lab = Lab("sample:h100-pod", replace(pairs, requests=tuple(two)), file=None)
-lab
-"""
 POD = "eight-pairs"
 PLANNED = "lab.fleet.answer is not None and lab.fleet.answer.complete and not lab.fleet.stale"
 
@@ -112,38 +104,6 @@ def test_a_gang_is_made_refused_explained_and_kept(open_notebook):
     assert gangs.pane.locator(".dra-fleet-levels input:checked + span").text_content() == "leaf switch"
 
 
-def test_rails_are_chosen_marked_removed_and_undone(open_notebook):
-    """With G, Enter and the menu all pods get the same rails; Fleet marks them; Delete and Ctrl+Z work on the link."""
-    planner = Planner(open_notebook, TWO_PAIRS)
-    canvas = planner.root.locator(".dra-canvas")
-    knot = canvas.locator('.react-flow__node[data-id="s:"]')
-    canvas.locator('.react-flow__node[data-id="r:gpu"]').focus()
-    planner.page.keyboard.press("g")
-    menu = canvas.get_by_label("Attribute with the same values in all pods")
-    menu.wait_for()
-    assert menu.locator("option[value='dra.net/mac']").is_disabled()
-    menu.select_option("rail")
-    knot.wait_for()
-    assert canvas.locator(".react-flow__edge[data-id='e::nic']").count() == 1
-    canvas.get_by_label("Pods", exact=True).fill("3")
-    canvas.get_by_label("Pods", exact=True).press("Enter")
-    until(lambda: planner.lab.eval("lab.session.fleet.drawn_gang.size") == 3, "the gang has three pods")
-    planner.root.locator(".dra-modes label", has_text="Fleet").click()
-    pane = planner.root.locator(".dra-fleet-mode")
-    until(lambda: "on 3 nodes, on rails " in (pane.locator("h2").text_content() or ""), "the verdict names the rails")
-    chosen = pane.locator(".dra-rails tr.is-now th")
-    values = planner.lab.eval("list(lab.fleet.answer.plan.same[0].values)")
-    assert [text.split()[0] for text in chosen.all_text_contents()] == values
-    planner.root.locator(".dra-modes label", has_text="Plan").click()
-    knot.wait_for()
-    knot.focus()
-    planner.page.keyboard.press("Delete")
-    knot.wait_for(state="detached")
-    planner.page.keyboard.press("Control+z")
-    knot.wait_for()
-    assert planner.lab.eval("list(lab.session.fleet.drawn_gang.same)") == ["rail"]
-
-
 OPEN = "from dra_lab import Lab\nlab = Lab('sample:h100-busy', file=None)\nlab"
 
 
@@ -182,20 +142,6 @@ def test_a_new_user_makes_room_and_undoes_it(busy):
     busy.button("Undo", root.locator(".dra-what-if")).click()
     root.locator(".dra-what-if").wait_for(state="detached")
     assert lab.eval("list(lab.session.fleet.layers)") == []
-
-
-def test_a_new_user_drains_a_node_and_reads_what_happens_to_its_pods(busy):
-    root = busy.root
-    root.locator(".dra-modes label", has_text="Fleet").click()
-    pane = root.locator(".dra-fleet-mode")
-    pane.get_by_role("button", name="Drain…").click()
-    form = pane.locator(".dra-fleet-form:popover-open")
-    form.get_by_label("Node").fill("dgx-13")
-    form.locator("input").last.press("Enter")
-    sentence = "3 pods leave dgx-13; 2 of them fit elsewhere. research/notebook-ada will not come back by itself"
-    root.locator(".dra-what-if", has_text=sentence).wait_for()
-    pane.locator(".dra-moves .dra-mv-lost", has_text="notebook-ada").wait_for()
-    assert pane.locator(".dra-mv-arrow").count() == 1
 
 
 def test_the_steps_are_saved_as_markdown(busy):

@@ -134,7 +134,7 @@ def test_the_files_of_an_export_are_planned_as_the_gang(scheduler, tmp_path, cap
     tree = hierarchies(cluster)[0]
     worker = PodGroup("worker", read_sketch(f"{POD}/eight-pairs"), count=3)
     gang = Workload("train", [worker], level="leaf switch", hierarchy=tree.name)
-    for name, text in gang_files(gang, scheduler, tree, cluster=cluster, queue="team-a").documents.items():
+    for name, text in gang_files(gang, scheduler, tree, cluster=cluster, queue="team-a").texts.items():
         (tmp_path / name).write_text(text)
     status = main(["plan", POD, "--claim", str(tmp_path), "-q"])
     assert (status, capsys.readouterr().out.splitlines()[0]) == (

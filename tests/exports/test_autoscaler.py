@@ -239,7 +239,7 @@ def added():
 
 def documents(files, kind=""):
     """Return the objects of an export, or those of one kind."""
-    every = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
+    every = [one for text in files.texts.values() for one in yaml.safe_load_all(text)]
     return [one for one in every if kind in ("", one["kind"])]
 
 
@@ -271,7 +271,7 @@ def test_every_template_that_is_named_is_written(added):
 def test_every_file_names_its_versions(added):
     """In its first line, and each object in apiVersion."""
     files = provisioning_request(added)
-    assert "autoscaling.x-k8s.io/v1" in files.documents["provisioningrequest-train.yaml"].splitlines()[0]
+    assert "autoscaling.x-k8s.io/v1" in files.texts["provisioningrequest-train.yaml"].splitlines()[0]
 
 
 def test_what_is_not_proven_is_reported(added):

@@ -61,7 +61,7 @@ def read_back(one: Workload, scheduler: str, on: Cluster, folder: Path) -> tuple
     wrong = any(finding.severity is Severity.ERROR for finding in files.findings)
     if files.not_expressed or wrong or one.shared_claims:
         return None
-    for name, text in files.documents.items():
+    for name, text in files.texts.items():
         (folder / name).write_text(text)
     return read_workloads(folder, on, R136)
 
@@ -90,7 +90,7 @@ def test_a_subgroup_that_starts_without_pods_has_the_minimum_none(on, tmp_path):
 def test_nested_subgroups_that_differ_keep_their_own_levels(on, tmp_path):
     """Their common level is planned for each part alone, which a person must know."""
     one = gang(group(pods=8, slices=((4, "rack"),), level="block"), level="")
-    files = gang_files(one, "kai", tree(), cluster=on, queue="q").documents
+    files = gang_files(one, "kai", tree(), cluster=on, queue="q").texts
     for name, text in files.items():
         (tmp_path / name).write_text(text.replace("parallelism: 4", "parallelism: 2", 1))
     [read] = read_workloads(tmp_path, on, R136)

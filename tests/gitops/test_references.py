@@ -6,20 +6,19 @@ import pytest
 import yaml
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
-from dra_lab import Cluster, load_cluster, migrate
+from dra_lab import Cluster, KubernetesRelease, load_cluster, migrate
 from dra_lab.findings import Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import Document, read_manifests
 from dra_lab.gitops.object_pods import pod_templates
-from dra_lab.gitops.references import HeldClaims, check_references, written_claims
+from dra_lab.gitops.references import WrittenObjects, check_references
 from dra_lab.manifests.device_asks import asks_outside
 
 
 def _rules(folder, deployment, template=TEMPLATE):
     manifests = read_manifests([write(folder, work=deployment, claim=template)])
-    claims = written_claims(manifests)
-    pods = [pod for document in manifests.documents for pod in pod_templates(document)]
-    return [(f.rule, f.origin.line) for pod in pods for f in check_references(pod, claims, HeldClaims(Cluster()))]
+    objects = WrittenObjects.read(manifests, Cluster(), KubernetesRelease("1.36"))
+    return [(f.rule, f.origin.line) for pod in objects.pods for f in check_references(objects, pod)]
 
 
 def _line(text, part):

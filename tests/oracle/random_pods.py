@@ -9,13 +9,14 @@ import random
 from dataclasses import dataclass
 
 from brute_force import EXTENDED, MOST, BruteForce, TooLarge
-from brute_force_fleets import best_of_pods
+from brute_force_fleets import ENDLESS, best_of_pods
 from msgspec.structs import replace
 from random_clusters import RULES, random_fleet, random_sketch
 from random_devices import BY_NAME
 
-from dra_lab.gitops.extended_resources import extended_claim
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab import without_nodes
+from dra_lab.gitops.extended_resources import extended_claim, served_by_plugin
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.pods import Container, Pod, PodSpec, ResourceRequirements
@@ -108,6 +109,23 @@ class Case:
     drawn: DrawnPod
     release: KubernetesRelease
     goals: tuple[str, ...]
+
+    @property
+    def question(self) -> tuple[Cluster, dict[str, ClaimSketch | ResourceClaim]]:
+        """Return the nodes on which the pod may run and its claims, extended resources by the product's own reading."""
+        claims: dict[str, ClaimSketch | ResourceClaim] = dict(self.drawn.sketches)
+        claim = self.drawn.pod and extended_claim(self.drawn.pod, self.cluster, self.release)
+        if claim is None:
+            return self.cluster, claims
+        by_plugin = served_by_plugin(self.drawn.pod, self.cluster)
+        return without_nodes(self.cluster, sorted(by_plugin)), {**claims, claim.metadata.name: claim}
+
+    @property
+    def models(self) -> dict[str, BruteForce]:
+        """Return a model of the pod on every node on which it may run: where no device plugin serves what it names."""
+        by_plugin = {node.name for node in self.cluster.nodes if self.drawn.pod and node.status.allocatable}
+        names = [name for name in self.cluster.node_names if name not in by_plugin]
+        return {name: BruteForce(self.cluster, self.drawn.claims, name, self.release, most=ENDLESS) for name in names}
 
 
 def a_release(rng: random.Random) -> KubernetesRelease:

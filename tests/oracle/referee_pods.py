@@ -12,13 +12,14 @@ from itertools import combinations
 from dra_lab.checks.taint_validation import excludes
 from dra_lab.findings import Finding
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.device import Device, capacity_taken
+from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, part_of, split_request
 from dra_lab.model.nodes import node_matches
 from dra_lab.model.placement import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks, covers
 from tests.oracle.referee_devices import InUse, NodeDevices, broken, draws_of
+from tests.oracle.taken_capacity import capacity_taken
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,15 @@ import random
 from dataclasses import replace
 
 import pytest
-from gang_replays import replay_kueue
+from gang_replays import GPU, RACK, racks, replay_kueue
 from labelled_nodes import topology
 from small_claims import alternative, one_of, request
-from small_nodes import a_slice, cluster, gpu
 
 from dra_lab import PodGroup, Workload
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangVerdict
-from dra_lab.model.hierarchy import Domain, Hierarchy, Level
-from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
+from dra_lab.model.hierarchy import Hierarchy, Level
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.pods import Pod, PodSpec
 from dra_lab.model.queues import Configuration
 from dra_lab.model.release import KubernetesRelease
@@ -24,25 +23,7 @@ from dra_lab.pinning.gang_choices import gang_choices
 from dra_lab.planner.gangs import plan_gangs
 
 R136 = KubernetesRelease("1.36")
-GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"
 TWO = ClaimSketch(name="two", requests=(request("gpu", GPU, 2),))
-
-
-def racks(sizes: dict[str, list[list[str]]], pods: int = 110) -> tuple[Cluster, Hierarchy]:
-    """Return a cluster whose racks have nodes, each with a GPU on each of some PCIe roots, and its hierarchy."""
-    names = {rack: [f"{rack}-n{number}" for number in range(len(nodes))] for rack, nodes in sizes.items()}
-    slices = [
-        a_slice(GPU, *(gpu(index, root) for index, root in enumerate(roots)), node=name)
-        for rack, nodes in sizes.items()
-        for name, roots in zip(names[rack], nodes, strict=True)
-    ]
-    nodes = tuple(
-        Node(ObjectMeta(name=name, labels={RACK: rack, HOST: name}), status=NodeStatus(allocatable={"pods": pods}))
-        for rack in sizes
-        for name in names[rack]
-    )
-    domains = tuple(Domain((rack,), tuple(names[rack])) for rack in sizes)
-    return cluster(*slices, nodes=nodes), Hierarchy("fabric", (Level("rack", RACK),), domains)
 
 
 def choices(sizes: dict[str, list[list[str]]], pods: int, replicas: int = 1, most: int = 110):

@@ -7,19 +7,19 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from gang_replays import replay_kueue, replay_pod_group
+from gang_replays import GPU, HOST, RACK, replay_kueue, replay_pod_group
+from gang_replays import racks as _racks
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab import PodGroup, Workload
 from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
-from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
+from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 
 R136 = KubernetesRelease("1.36")
-GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"
 ONE = ClaimSketch(name="one", requests=(request("gpu", GPU),))
 FREE = ClaimSketch(name="free", requests=(request("gpu", GPU), request("nic", "dranet")))
 PAIR = ClaimSketch(
@@ -29,25 +29,9 @@ PAIR = ClaimSketch(
 )
 
 
-def racks(sizes: dict[str, list[int]], pods: int = 110):
-    """Return a cluster whose racks have nodes with that many GPUs, and its hierarchy."""
-    names = {rack: [f"{rack}-n{number}" for number in range(len(gpus))] for rack, gpus in sizes.items()}
-    slices = [
-        a_slice(GPU, *(gpu(index) for index in range(count)), node=name)
-        for rack, gpus in sizes.items()
-        for name, count in zip(names[rack], gpus, strict=True)
-        if count
-    ]
-    nodes = tuple(
-        Node(
-            ObjectMeta(name=name, labels={RACK: rack, HOST: name}),
-            status=NodeStatus(allocatable={"pods": pods, "cpu": 64}),
-        )
-        for rack in sizes
-        for name in names[rack]
-    )
-    domains = tuple(Domain((rack,), tuple(names[rack])) for rack in sizes)
-    return cluster(*slices, nodes=nodes), Hierarchy("fabric", (Level("rack", RACK),), domains)
+def racks(sizes):
+    """Return racks whose nodes have 64 CPUs."""
+    return _racks(sizes, cpu=64)
 
 
 def gang(size: int, sketch: ClaimSketch = ONE, least: int | None = None) -> Workload:

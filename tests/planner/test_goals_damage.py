@@ -1,16 +1,9 @@
-"""The goal `damage` and the order of goals, against trying every allocation of every replica."""
+"""The goal `damage` on nodes that random cases do not draw; `test_one_pod_brute_force` tries every replica."""
 
 from __future__ import annotations
 
-import os
-import random
-
 import pytest
-from brute_force import BruteForce
-from brute_force_fleets import ENDLESS, Damage
-from checked_plans import checked_plan
 from msgspec import structs
-from random_clusters import random_cluster, random_fleet, random_sketch
 from random_devices import CORES, CPU, GPU, NIC, NUMA, TAG, text
 from sharing_nodes import ask, counted, names, node, part, planned
 from small_nodes import a_slice, gpu
@@ -18,50 +11,9 @@ from small_nodes import a_slice, gpu
 from dra_lab import How, KubernetesRelease, Link
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
 from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceAttribute, DeviceCapacity
-from dra_lab.model.goals import goal_order
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
-from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
-CASES = int(os.environ.get("DRA_LAB_RANDOM_DAMAGE", "60"))
-ORDERS = ((), ("damage",), ("roots", "damage", "numa"))
-
-
-def whole_values(cluster, sketch, node, order):
-    """Return the least values of all goals on a node, `damage` among them."""
-    model = BruteForce(cluster, sketch, node, RELEASE)
-    return Damage(model, sketch, ENDLESS).values_in(order)
-
-
-@pytest.mark.parametrize("start", range(0, CASES, 15))
-def test_damage_is_brute_force(start):
-    """Every goal, `damage` wherever it stands, has the value that trying all replicas finds.
-
-    `DRA_LAB_RANDOM_DAMAGE` is the number of cases.
-    """
-    for seed in range(start, start + 15):
-        rng = random.Random(f"damage {seed}")
-        cluster, sketch = random_cluster(rng), random_sketch(rng)
-        goals = ORDERS[seed % len(ORDERS)]
-        plan = checked_plan(cluster, sketch, release=RELEASE, goals=goals)
-        expected = whole_values(cluster, sketch, "n1", goal_order(goals))
-        found = tuple(goal.value for goal in plan.goals) if plan.fits else None
-        assert found == expected, f"seed {seed}: {found} instead of {expected}"
-        assert plan.status is (PlanStatus.OPTIMAL if plan.fits else PlanStatus.INFEASIBLE), f"seed {seed}"
-
-
-def test_the_node_is_the_one_with_the_least_damage():
-    """Among nodes that are equal in the earlier goals, the plan takes the one with the least damage, then the first."""
-    for seed in range(CASES // 3):
-        rng = random.Random(f"damage fleet {seed}")
-        cluster, sketch = random_fleet(rng, 3), random_sketch(rng)
-        goals = ORDERS[seed % len(ORDERS)]
-        plan = checked_plan(cluster, sketch, release=RELEASE, goals=goals)
-        order = goal_order(goals)
-        values = {node: whole_values(cluster, sketch, node, order) for node in cluster.node_names}
-        best = min((value for value in values.values() if value is not None), default=None)
-        assert plan.node == ("" if best is None else min(n for n, v in values.items() if v == best)), f"seed {seed}"
-        assert not plan.fits or tuple(goal.value for goal in plan.goals) == best, f"seed {seed}"
 
 
 def test_what_is_used_up_still_counts_as_all():

@@ -53,7 +53,7 @@ def test_all_fails_when_one_device_is_tainted():
     assert (plan.shortfalls[0].rule, "x:NoSchedule" in plan.shortfalls[0].message) == ("taint", True)
 
 
-@pytest.mark.parametrize(("counts", "fits"), [((32,), True), ((33,), False), ((20, 20), False)])
+@pytest.mark.parametrize(("counts", "fits"), [((32,), True), ((33,), False), ((17, 16), False)])
 def test_a_claim_holds_32_devices(counts, fits):
     """The reason for one more is the limit, not a lack of devices, whether one request or two exceed it."""
     found = node(a_slice(GPU, *map(gpu, range(40))))
@@ -88,6 +88,17 @@ def test_a_partition_and_the_whole_gpu_draw_on_one_gpu():
     idle = changed(found, claims=())
     assert planned(idle, two).fits
     assert planned(idle, two, small).shortfalls[0].rule == "counters"
+
+
+def test_overdrawn_counter_bars_the_pool():
+    """One counter below zero bars all devices of the pool that draw on counters, and no others.
+
+    Rule: docs/semantics.md 3.10.4.
+    """
+    devices = (part("held", fast=2), part("a", slow=1), part("plain"))
+    found = node(*counted(*devices, fast=1, slow=4), claims=(held(DeviceID(GPU, "n1", "held")),))
+    assert names(planned(found, ask("x"))) == ["plain"]
+    assert not planned(found, ask("x", count=2)).fits
 
 
 def test_devices_that_are_gone_draw_nothing():

@@ -10,7 +10,7 @@ from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
 
 from dra_lab import KubernetesRelease
 from dra_lab.errors import Cancelled, InputError
-from dra_lab.model.claims import DeviceConstraint
+from dra_lab.model.claims import AllocatedDevices, DeviceConstraint
 from dra_lab.model.device import (
     Counter,
     Device,
@@ -33,10 +33,10 @@ NEXT = KubernetesRelease("1.37.0")
 GPUS = "gpu.nvidia.com"
 
 
-def run(slices, *claims, release=NOW, held=(), rules=(), **options):
+def run(slices, *claims, release=NOW, held=(), rules=(), in_use=None, **options):
     """Run first fit on node n1."""
     some = cluster(*slices, classes=CLASSES, claims=tuple(held), taint_rules=tuple(rules))
-    return first_fit(some, "n1", claims, release, **options)
+    return first_fit(some, "n1", claims, release, held=in_use, **options)
 
 
 def gpus(*roots: str) -> ResourceSlice:
@@ -65,12 +65,12 @@ def test_a_selector_that_fails_on_a_candidate_gives_up_the_pod():
     assert f"{GPUS}/n1/gpu-0" in verdict.message
 
 
-def test_ignore_allocated_sees_an_idle_node():
-    """With `ignore_allocated` a device in use is taken."""
+def test_what_is_in_use_can_be_replaced():
+    """With nothing in use, the device of another claim is taken."""
     held = [holding(f"{GPUS}/n1/gpu-0")]
     claim = a_claim(request("r"))
     assert run([gpus("a")], claim, held=held).status is FirstFitStatus.NONE
-    assert taken(run([gpus("a")], claim, held=held, ignore_allocated=True)) == [("r", "gpu-0")]
+    assert taken(run([gpus("a")], claim, held=held, in_use=AllocatedDevices())) == [("r", "gpu-0")]
 
 
 def test_all_gives_up_the_pod_for_an_incomplete_pool_of_another_driver():

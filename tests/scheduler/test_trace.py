@@ -13,11 +13,10 @@ import pytest
 from random_searches import random_claim, random_node
 
 from dra_lab import KubernetesRelease
-from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import AllocationResult
 from dra_lab.model.release import RECORDED_RELEASE, gates_of
 from dra_lab.model.trace import Counts, StepKind
-from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.scheduler.candidates import view_node
 from dra_lab.scheduler.first_fit import first_fit, search_node
 from dra_lab.scheduler.node_trace import trace_claims
 from dra_lab.scheduler.recorder import Recorder
@@ -45,7 +44,7 @@ def recorded():
 def traced(cluster, node, claims, gates):
     """Return the steps of a search one by one, its verdict, and the recorder."""
     recorder = Recorder(folded=False)
-    view = view_node(cluster, node, pools_of(cluster, node, gates), held_devices(cluster, gates), gates)
+    view = view_node(cluster, node, gates)
     verdict = search_node(view, claims, gates, SearchLimits(MOST_STEPS, 60.0), recorder, recorded=True)
     return recorder.rows, verdict, recorder
 

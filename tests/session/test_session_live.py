@@ -179,7 +179,7 @@ def planned(cluster, sketch, release):
         plan = make_plan(cluster, sketch, release=release)
     except DraLabError as error:
         return str(error)
-    return plan.status, plan.node, plan.node_classes
+    return plan.status, plan.node, plan.placements, plan.goals, plan.node_classes
 
 
 def drawn(cluster, sketch, release):

@@ -213,18 +213,6 @@ def test_a_link_between_claims_is_refused_with_what_to_do(session):
     assert (session.sketch, canvas.drawn) == (pod, pod)
 
 
-def test_adding_and_deleting_a_claim_are_undo_steps(session):
-    canvas = ClaimCanvas(session)
-    before = session.sketch
-    pod = pod_drawn(session)
-    canvas.draw(before)
-    assert session.sketch == before
-    canvas.undo()
-    assert session.sketch == pod
-    canvas.undo()
-    assert session.sketch == before
-
-
 def test_the_editor_of_the_yaml_has_all_claims(session):
     """The letters go on from claim to claim."""
     view = PlanView(session)

@@ -31,13 +31,6 @@ def test_the_columns_say_what_differs_and_which_is_best(view):
     assert [bool(plan.get("diff")) for plan in row["plans"]] == [False, True]
 
 
-def test_what_kube_scheduler_does_is_simulated_on_every_node(view, session):
-    """The row has the sentence of an export, not what is first on the plan's node."""
-    line = next(line for line in view.compare["lines"] if line["key"] == "scheduler")
-    found = [f"kube-scheduler {cell['text']}." for cell in line["cells"]]
-    assert found == [kept.simulation for kept in session.comparing.plans]
-
-
 def test_a_kept_fleet_has_bars_and_manifests(view, session):
     session.fleet.plan()
     session.comparing.keep_fleet("fleet")
@@ -57,19 +50,6 @@ def test_the_present_drawing_is_marked_and_another_one_takes_its_place(view, ses
     assert [plan.get("drawn", False) for plan in view.compare["plans"]] == [True, False]
     session.undo()
     assert [plan.get("drawn", False) for plan in view.compare["plans"]] == [False, True]
-
-
-def test_plans_are_renamed_and_removed(view):
-    say(view, type="rename-kept", name="plain", to="without")
-    say(view, type="remove-kept", name="linked")
-    assert [plan["name"] for plan in view.compare["plans"]] == ["without"]
-    assert view.kept == 1
-
-
-def test_what_cannot_be_done_is_said(view):
-    say(view, type="rename-kept", name="plain", to="linked")
-    assert "already" in view.problem
-    assert [plan["name"] for plan in view.compare["plans"]] == ["linked", "plain"]
 
 
 def test_the_table_is_ready_to_be_copied(view):

@@ -132,27 +132,6 @@ def test_layers_are_chips_and_the_answer_before_stays(fleet):
     assert len(view.fleet_bars["rows"]) == 4
 
 
-def test_a_pod_that_is_moved_is_pinned(fleet):
-    session, view = fleet
-    here = session.fleet.answer.plan.nodes[0]
-    there = next(node for node in session.cluster.node_names if node != here)
-    send(session, view, type="move-pod", name=POD, fromNode=here, toNode=there)
-    assert view.fleet_workloads[0]["pins"] == [[there, 1]]
-    send(session, view, type="pin-pods", name=POD, node=there, pods=0)
-    assert "pins" not in view.fleet_workloads[0]
-
-
-def test_scenarios_are_kept_restored_and_removed(fleet):
-    session, view = fleet
-    send(session, view, type="keep-scenario", name="first")
-    send(session, view, type="set-replicas", name=POD, replicas=3)
-    assert [row["cells"][0] for row in view.fleet_scenarios["rows"]] == ["3 of 3", "1 of 1"]
-    send(session, view, type="restore-kept", name="first")
-    assert view.fleet_workloads[0]["wanted"] == 1
-    send(session, view, type="remove-kept", name="first")
-    assert len(view.fleet_scenarios["rows"]) == 1
-
-
 EIGHT = "eight-pairs"
 
 

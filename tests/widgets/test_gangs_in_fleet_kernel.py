@@ -150,19 +150,6 @@ def test_pinned_pods_beside_a_gang_are_refused(fleet):
     assert "single: a plan with gangs takes no pinned pods. Unpin them" in view.fleet_answer["proof"]
 
 
-def test_a_kept_gang_is_compared_and_restored(fleet):
-    session, view = fleet
-    gang(session, view, 3)
-    session.comparing.keep_fleet("three")
-    gang(session, view, 2)
-    session.comparing.keep_fleet("two")
-    session.show_mode("compare")
-    placed = next(row for row in view.compare["lines"] if row["label"] == "Pods placed")
-    session.comparing.restore("three")
-    assert [cell["text"] for cell in placed["cells"]] == ["3 of 3", "2 of 2"]
-    assert session.fleet.workload(POD).gang.size == 3
-
-
 def test_levels_of_several_hierarchies_have_a_price():
     """A level with one domain, which is no choice of its own, is in the price; UUIDs of NVLink partitions are cut."""
     session = Session("sample:gb200-nvl72", sketch=read_sketch("sample:gb200-nvl72/whole-tray"))

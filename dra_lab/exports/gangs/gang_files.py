@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from msgspec import Struct
@@ -73,21 +73,6 @@ SCHEDULERS: Mapping[str, Scheduler] = {
 _RESERVED = ("kustomization.yaml", "README.md", "plan.json")
 
 
-@dataclass(frozen=True)
-class GangFiles:
-    """The files of a gang for one scheduler by name, and what it cannot express of the gang, a sentence each.
-
-    `findings` are feature gates that are off, dropped fields, and what the scheduler refuses. `workload` is the file of
-    the person's own workload among the documents; "": the pods are examples.
-    """
-
-    scheduler: str
-    documents: Mapping[str, str]
-    not_expressed: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = field(default=())
-    workload: str = ""
-
-
 def gang_files(
     gang: Workload,
     scheduler: str,
@@ -100,7 +85,7 @@ def gang_files(
     release: KubernetesRelease | str | None = None,
     workload: WorkloadFile | None = None,
     has_claims: bool = False,
-) -> GangFiles:
+) -> Bundle:
     """Return a gang as files for one scheduler, one of SCHEDULERS; the same gang gives the same bytes every time.
 
     `hierarchy` has the levels that the gang names; default: none, if it names no level but `host`. `cluster` has the
@@ -118,42 +103,57 @@ def gang_files(
     target = release_of(release, DEFAULT_RELEASE)
     if scheduler == "kube-scheduler":
         pod_group.pod_group_version(target)
-    chosen = SCHEDULERS[scheduler]
-    parts = gang_parts(
-        gang,
-        hierarchy,
-        cluster=cluster,
-        release=target,
-        namespace=namespace,
-        queue=queue,
-        pins=[_pin(hierarchy, pin, number) for number in range(gang.replicas)],
-        shared_templates=chosen.shared_templates,
-    )
-    made = chosen.objects(parts)
-    own = None
-    if workload is not None:
-        own = own_workload(scheduler, parts, workload, made, chosen.edit, has_claims=has_claims)
-        made = dict(own.objects)
-    if parts.channels and own is None:
+    pins = [_pin(hierarchy, pin, number) for number in range(gang.replicas)]
+    once = SCHEDULERS[scheduler].shared_templates
+    where = Target(target, namespace=namespace)
+    parts = gang_parts(gang, hierarchy, where, cluster=cluster, queue=queue, pins=pins, shared_templates=once)
+    found = _examples(scheduler, parts) if workload is None else _own(scheduler, parts, workload, has_claims=has_claims)
+    return replace(found, findings=sort_findings([*found.findings, *_pin_findings(parts, pin)]))
+
+
+def _examples(scheduler: str, parts: GangParts) -> Bundle:
+    """Return a gang with example pods."""
+    made, found = SCHEDULERS[scheduler].objects(parts), list[Finding]()
+    if parts.channels:
         made = {"computedomain.yaml": [compute_domain(one, parts.metadata(one)) for one in parts.copies], **made}
+        found += channel_findings(parts.copies[0])
+    groups = parts.gang.pods
+    if any(needs_nvlink(parts.gang, one, parts.hierarchy) and draws_channel(parts.gang, one) for one in groups):
+        found.append(drawn_channel_finding(parts.gang.name))
+    return _written(scheduler, parts, made, found, {**parts.texts})
+
+
+def _own(scheduler: str, parts: GangParts, workload: WorkloadFile, *, has_claims: bool) -> Bundle:
+    """Return a gang as a person's own workload."""
+    chosen = SCHEDULERS[scheduler]
+    own = own_workload(scheduler, parts, workload, chosen.objects(parts), chosen.edit, has_claims=has_claims)
+    texts = {file: text for file, text in parts.texts.items() if not has_claims or file.startswith("deviceclass-")}
+    found = _written(scheduler, parts, own.objects, own.patched.findings, texts)
+    name = own.patched.name if own.patched.name not in (*found.texts, *_RESERVED) else f"workload-{own.patched.name}"
+    sentences = (*found.not_expressed, *own.not_expressed)
+    return replace(found, texts={**found.texts, name: own.patched.text}, not_expressed=sentences, workload=name)
+
+
+def _written(
+    scheduler: str,
+    parts: GangParts,
+    made: Mapping[str, list[Object]],
+    more: Iterable[Finding],
+    texts: Mapping[str, str],
+) -> Bundle:
+    """Return the objects of a gang as files, beside those of its claims, and what the scheduler makes of them."""
+    chosen = SCHEDULERS[scheduler]
     if parts.priority_class:
         made = {"priorityclass.yaml": [priority_class(parts)], **made}
     joined = "of" if scheduler == "kube-scheduler" else "and"
-    head = f"# Gang {parts.name}: for {chosen.title} {joined} Kubernetes {target}, drawn with dra-lab.\n"
-    documents = {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
+    head = f"# Gang {parts.name}: for {chosen.title} {joined} Kubernetes {parts.target.release}, drawn with dra-lab.\n"
     cannot = tuple(chosen.cannot(parts))
-    findings = [*parts.findings, *chosen.findings(parts), *_lost_levels(parts, cannot), *_pin_findings(parts, pin)]
-    findings += channel_findings(parts.copies[0]) if parts.channels and own is None else ()
-    if own is None and any(needs_nvlink(gang, one, hierarchy) and draws_channel(gang, one) for one in gang.pods):
-        findings.append(drawn_channel_finding(gang.name))
-    sentences = tuple(dict.fromkeys(one.sentence for one in cannot))
-    if own is None:
-        return GangFiles(scheduler, documents, sentences, sort_findings(findings))
-    if has_claims:
-        documents = {file: text for file, text in documents.items() if file in made or file.startswith("deviceclass-")}
-    name = own.patched.name if own.patched.name not in (*documents, *_RESERVED) else f"workload-{own.patched.name}"
-    every = sort_findings([*findings, *own.patched.findings])
-    return GangFiles(scheduler, {**documents, name: own.patched.text}, (*sentences, *own.not_expressed), every, name)
+    return Bundle(
+        {**texts, **{file: head + dump_all(items) for file, items in made.items()}},
+        findings=(*parts.findings, *chosen.findings(parts), *_lost_levels(parts, cannot), *more),
+        scheduler=scheduler,
+        not_expressed=tuple(dict.fromkeys(one.sentence for one in cannot)),
+    )
 
 
 def _lost_levels(parts: GangParts, cannot: Sequence[Cannot]) -> Iterator[Finding]:
@@ -249,22 +249,20 @@ def gang_bundle(
         has_claims=has_claims,
     )
     pinned = [planned.domains[number] for number in sorted(planned.domains)] if pin else []
-    applied = [name for name in files.documents if name not in FRAGMENTS]
-    texts = dict(files.documents) | {KUSTOMIZATION: kustomization(applied)}
+    applied = [name for name in files.texts if name not in FRAGMENTS]
+    texts = {**files.texts, KUSTOMIZATION: kustomization(applied)}
     texts["README.md"] = _readme(files, gang, plan, release, pinned, [*texts, "README.md"])
     drawings = [claim for group in gang.pods for claim in group.claims]
     target = Target(release)
-    record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.every_shared_claim], planned.read, target)
-    record["scheduler"] = files.scheduler
-    record["notExpressed"] = list(files.not_expressed)
-    record["plan"] = plan_json(plan)
+    record = target_record(gang.name, [*drawings, *gang.every_shared_claim], planned.read, target)
+    record |= {"scheduler": scheduler, "notExpressed": list(files.not_expressed), "plan": plan_json(plan)}
     quota: tuple[Finding, ...] = ()
     if scheduler == "kueue":
         trees = [planned.hierarchy] if planned.hierarchy else []
         common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": planned.requests}
         quota = tuple(quota_findings(planned.cluster, gang, planned.queue, **common))
-    findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *quota))
-    return Bundle(texts, record, sort_findings(findings), _outcome(gang, plan), scheduler=scheduler)
+    findings = sort_findings(dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *quota)))
+    return replace(files, texts=texts, record=record, findings=findings, simulation=_outcome(gang, plan))
 
 
 def _outcome(gang: Workload, plan: Plan) -> Simulation:
@@ -286,7 +284,7 @@ def title_of(scheduler: str) -> str:
 
 
 def _readme(
-    files: GangFiles,
+    files: Bundle,
     gang: Workload,
     plan: Plan,
     release: KubernetesRelease,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs.compute_domain import CHANNEL, channel_entry, clique_affinity, needs_channel
 from dra_lab.exports.gangs.level_keys import is_host, label_of, same_level, topology_of
@@ -15,10 +17,9 @@ from dra_lab.manifests.pod_templates import PodField
 from dra_lab.model.claims import DeviceRequest, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
-from dra_lab.sketch.claim_objects import POD_IMAGE, Affinity, Target, labels, node_affinity, pod_claim
+from dra_lab.sketch.claim_objects import Affinity, Target, labels, pod_claim, pod_spec
 from dra_lab.sketch.object_names import ObjectNames, object_name
 
 Object = dict[str, Any]
@@ -30,7 +31,8 @@ HIGHEST_PRIORITY = 1_000_000_000
 """The highest value of a PriorityClass that people may use (`HighestUserDefinablePriority`)."""
 
 
-SharedClaims = tuple[tuple[ResourceClaimTemplate | ResourceClaim, ...], ...]
+Claim = ResourceClaimTemplate | ResourceClaim
+SharedClaims = tuple[tuple[Claim, ...], ...]
 """For each copy of a gang, claims that several pods use: templates if the scheduler makes them from templates."""
 
 
@@ -52,7 +54,7 @@ class GroupParts:
 
     group: PodGroup
     name: str
-    claims: tuple[ResourceClaimTemplate, ...]
+    claims: tuple[Claim, ...]
     entries: tuple[str, ...]
     own: str
     required: str
@@ -84,8 +86,7 @@ class GangParts:
     gang: Workload
     hierarchy: Hierarchy | None
     cluster: Cluster
-    release: KubernetesRelease
-    namespace: str
+    target: Target
     queue: str
     name: str
     copies: tuple[str, ...]
@@ -115,7 +116,7 @@ class GangParts:
         """Return the names of the shared claims in the pods."""
         return _entries(self.gang.shared_claims, (CHANNEL,))
 
-    def every_shared(self, copy: int) -> tuple[tuple[ResourceClaimTemplate | ResourceClaim, str], ...]:
+    def every_shared(self, copy: int) -> tuple[tuple[Claim, str], ...]:
         """Return the claims that pods of one copy share, all of them and those of one group, with their names."""
         rows = [(self.shared, self.shared_entries), *((one.shared, one.shared_entries) for one in self.groups)]
         return tuple(pair for claims, names in rows if claims for pair in zip(claims[copy], names, strict=True))
@@ -129,9 +130,8 @@ class GangParts:
     @property
     def requests(self) -> tuple[tuple[str, DeviceRequest], ...]:
         """Return all requests as they are written, each with the name of its claim."""
-        every = [claim for group in self.groups for claim in group.claims]
-        found: dict[str, ResourceClaimTemplate | ResourceClaim] = {claim.metadata.name: claim for claim in every}
-        found |= {claim.metadata.name: claim for claim, _ in self.every_shared(0)}
+        every = [*(claim for group in self.groups for claim in group.claims), *(one for one, _ in self.every_shared(0))]
+        found = {claim.metadata.name: claim for claim in every}
         return tuple(
             (name, request)
             for name, claim in found.items()
@@ -171,8 +171,8 @@ class GangParts:
     def metadata(self, name: str, **more: Mapping[str, str]) -> Object:
         """Return `metadata` of an object of the gang, with further labels and annotations."""
         found: Object = {"name": name}
-        if self.namespace:
-            found["namespace"] = self.namespace
+        if self.target.namespace:
+            found["namespace"] = self.target.namespace
         found["labels"] = {**labels(self.name, "gang"), **more.get("labels", {})}
         if more.get("annotations"):
             found["annotations"] = dict(more["annotations"])
@@ -195,14 +195,7 @@ class GangParts:
         if group.channel:
             used.append(channel_entry(self.copies[copy]))
             affinity = (*affinity, *clique_affinity(self.hierarchy))
-        container: Object = {"name": "main", "image": POD_IMAGE, "command": ["sleep", "infinity"]}
-        container["resources"] = {"claims": [{"name": entry["name"]} for entry in used]}
-        body: Object = {**(spec or {}), "containers": [container], "resourceClaims": used}
-        if affinity:
-            body["affinity"] = node_affinity(affinity)
-        if self.priority_class:
-            body["priorityClassName"] = self.priority_class
-        body["restartPolicy"] = "Never"
+        body = {**(spec or {}), **pod_spec(used, affinity, "Never", priority_class=self.priority_class)}
         metadata: Object = {"labels": {**labels(self.name, "workload"), **(labels_ or {})}}
         if annotations:
             metadata["annotations"] = dict(annotations)
@@ -216,20 +209,19 @@ Places = Sequence[tuple[PodField, GroupParts]]
 def gang_parts(
     gang: Workload,
     hierarchy: Hierarchy | None,
+    target: Target,
     *,
     cluster: Cluster | None,
-    release: KubernetesRelease,
-    namespace: str,
-    queue: str,
     pins: Sequence[Affinity],
-    shared_templates: bool,
+    queue: str = "",
+    shared_templates: bool = False,
 ) -> GangParts:
     """Return the parts of a gang that all exports use. Raises InputError for a gang that makes no sense."""
     _check(gang)
     findings: list[Finding] = []
     texts: dict[str, str] = {}
     on = cluster or Cluster()
-    writer = _ClaimWriter(on, Target(release, namespace=namespace), texts, findings)
+    writer = _ClaimWriter(on, target, texts, findings)
     name = _short(gang.name, findings)
     copies = tuple(f"{name}-{number}" for number in range(gang.replicas)) if gang.replicas > 1 else (name,)
     names, groups = ObjectNames(), []
@@ -238,7 +230,7 @@ def gang_parts(
     of_groups = iter(taken[1 + len(gang.shared_claims) :])
     for group in gang.pods:
         own = names.one(_short(group.name, findings))
-        claims = tuple(writer.template(claim, f"{name}-{own}") for claim in group.claims)
+        claims = tuple(writer.claim(claim, f"{name}-{own}") for claim in group.claims)
         adds = group.count > 1 and not same_level(hierarchy, group.level, gang.level)
         level = group.level if adds else ""
         slices = tuple(one for one in group.slices if one[0] > 1)
@@ -257,14 +249,11 @@ def gang_parts(
         texts = {file: text for file, text in texts.items() if not file.startswith("deviceclass-")}
         findings = [one for one in findings if not one.rule.startswith("class-")]
     found = GangParts(
-        gang, hierarchy, on, release, namespace, queue, name, copies, tuple(groups), tuple(pins), shared, texts,
-        tuple(findings),
-    )  # fmt: skip
-    for group in gang.pods:
-        for level in (group.level, group.prefer_level, *(level for _, level in group.slices)):
-            found.label(level)  # raises InputError for a level that the hierarchy lacks
-    found.label(gang.level)
-    found.label(gang.prefer_level)
+        gang, hierarchy, on, target, queue, name, copies, tuple(groups), tuple(pins), shared, texts, tuple(findings)
+    )
+    named = [(one.level, one.prefer_level, *(level for _, level in one.slices)) for one in gang.pods]
+    for level in (level for levels in (*named, (gang.level, gang.prefer_level)) for level in levels):
+        found.label(level)  # raises InputError for a level that the hierarchy lacks
     return found
 
 
@@ -288,27 +277,19 @@ class _ClaimWriter:
     texts: dict[str, str]
     findings: list[Finding]
 
-    def template(self, sketch: ClaimSketch, prefix: str) -> ResourceClaimTemplate:
-        found = self._written(sketch, prefix, self.target)
-        assert isinstance(found, ResourceClaimTemplate)
-        return found
-
     def shared(
         self, claims: Sequence[ClaimSketch], name: str, copies: Sequence[str], own: str, *, templates: bool
     ) -> SharedClaims:
         """Return claims that pods share: one template for all copies, or a ResourceClaim for each copy."""
         if claims and templates:
-            return (tuple(self.template(claim, f"{name}{own}-shared") for claim in claims),) * len(copies)
-        return tuple(tuple(self.claim(claim, f"{copy}{own}") for claim in claims) for copy in copies if claims)
+            return (tuple(self.claim(claim, f"{name}{own}-shared") for claim in claims),) * len(copies)
+        once = replace(self.target, kind="claim")
+        return tuple(tuple(self.claim(claim, f"{copy}{own}", once) for claim in claims) for copy in copies if claims)
 
-    def claim(self, sketch: ClaimSketch, prefix: str) -> ResourceClaim:
-        target = Target(self.target.release, kind="claim", namespace=self.target.namespace)
-        found = self._written(sketch, prefix, target)
-        assert isinstance(found, ResourceClaim)
-        return found
-
-    def _written(self, sketch: ClaimSketch, prefix: str, target: Target) -> ResourceClaimTemplate | ResourceClaim:
+    def claim(self, sketch: ClaimSketch, prefix: str, target: Target | None = None) -> Claim:
+        """Return a template, or with another target a claim."""
         name = object_name(f"{prefix}-{sketch.name}")
+        target = target or self.target
         made = manifest_files(sketch, self.cluster, target, example_kind="none", objects=(name,), several=True)
         self.texts.update(made.texts)
         self.findings.extend(one for one in made.findings if one.rule != "shared-claim" and one not in self.findings)

@@ -171,7 +171,7 @@ def findings(parts: GangParts) -> Iterator[Finding]:
     if not parts.queue:
         message = f"without the label {QUEUE} Kueue does not manage the Job, and its pods start at once"
         yield Finding("kueue-queue-missing", Severity.ERROR, name, message, "Name a LocalQueue.")
-    yield from refused_claims(parts.cluster, parts.gang, parts.requests, parts.release)
+    yield from refused_claims(parts.cluster, parts.gang, parts.requests, parts.target.release)
     for level in parts.wanted_levels:
         if len(key := parts.label(level)) > MOST_KEY:
             message = f"the label {key} has {len(key)} characters; a Topology may name it, and a Workload may not"

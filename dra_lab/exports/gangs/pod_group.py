@@ -62,7 +62,7 @@ def _pod_group(parts: GangParts, copy: int) -> Object:
         spec["resourceClaims"] = [pod_claim(claim, entry) for claim, entry in shared]
     if parts.priority_class:
         spec["priorityClassName"] = parts.priority_class
-    head = {"apiVersion": pod_group_version(parts.release), "kind": "PodGroup"}
+    head = {"apiVersion": pod_group_version(parts.target.release), "kind": "PodGroup"}
     return {**head, "metadata": parts.metadata(parts.copies[copy]), "spec": spec}
 
 
@@ -92,13 +92,13 @@ def cannot(parts: GangParts) -> Iterator[Cannot]:
 
 def findings(parts: GangParts) -> Iterator[Finding]:
     """Yield what kube-scheduler refuses of the files, and what it needs before they are applied."""
-    name, old = parts.gang.name, not parts.release.is_at_least("1.37")
+    name, old = parts.gang.name, not parts.target.release.is_at_least("1.37")
     message = (
-        f"the feature gate GenericWorkload is off by default in {parts.release.version}. The API server then drops "
-        "spec.schedulingGroup silently, and pods start one by one"
+        f"the feature gate GenericWorkload is off by default in {parts.target.release.version}. The API server then "
+        "drops spec.schedulingGroup silently, and pods start one by one"
     )
     yield Finding("pod-group-gate", Severity.WARNING, name, message, "Enable it in kube-apiserver and kube-scheduler.")
-    yield not_by_default(pod_group_version(parts.release), name)
+    yield not_by_default(pod_group_version(parts.target.release), name)
     if old:
         message = "kube-scheduler 1.36 starts a gang in part without the gate GangScheduling, which is alpha and off"
         yield Finding("pod-group-gang-gate", Severity.WARNING, name, message, "Enable it in kube-scheduler.")
@@ -115,7 +115,7 @@ def findings(parts: GangParts) -> Iterator[Finding]:
             advice = "Pin a planned domain, or give every domain its own value."
             yield Finding("pod-group-same-value", Severity.WARNING, name, message, advice)
     if shared := parts.gang.every_shared_claim:
-        if not parts.release.enabled("DRAWorkloadResourceClaims"):
+        if not parts.target.release.enabled("DRAWorkloadResourceClaims"):
             message = "claims of a PodGroup need the gate DRAWorkloadResourceClaims, which is off; it drops them"
             advice = "Enable it. Without it, each pod gets a claim of its own."
             yield Finding("pod-group-claims-gate", Severity.WARNING, name, message, advice)

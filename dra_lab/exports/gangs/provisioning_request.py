@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.exports.gangs.gang_files import GangFiles
+from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.gangs.gang_parts import GangParts, Object, gang_parts, priority_class
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
@@ -17,6 +17,7 @@ from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
+from dra_lab.sketch.claim_objects import Target
 
 VERSION = "autoscaling.x-k8s.io/v1"
 CLASSES = ("best-effort-atomic-scale-up", "check-capacity")
@@ -32,7 +33,7 @@ def provisioning_request(
     added: AddedNodes,
     *,
     mode: str = CLASSES[0],
-) -> GangFiles:
+) -> Bundle:
     """Return a ProvisioningRequest for each gang and workload; the same answer gives the same bytes every time.
 
     `mode` is one of CLASSES ("best-effort-atomic-scale-up": add all nodes or none; "check-capacity": only say whether
@@ -49,25 +50,16 @@ def provisioning_request(
     ordinary = (Workload(one.name, one.claims, count=one.replicas) for one in added.workloads)
     for gang in (*added.wanted, *ordinary):
         groups = tuple(replace(group, level="", prefer_level="", slices=()) for group in gang.pods)
-        parts = gang_parts(
-            replace(gang, pods=groups, level="", prefer_level="", hierarchy=""),
-            None,
-            cluster=added.cluster,
-            release=release,
-            namespace="",
-            queue="",
-            pins=[()] * gang.replicas,
-            shared_templates=False,
-        )
+        apart = replace(gang, pods=groups, level="", prefer_level="", hierarchy="")
+        parts = gang_parts(apart, None, Target(release), cluster=added.cluster, pins=[()] * gang.replicas)
         head = f"# Gang {parts.name}: {_KIND} for Cluster Autoscaler and Kubernetes {release}, drawn with dra-lab.\n"
         made = {f"provisioningrequest-{parts.name}.yaml": [*_objects(parts, chosen)]}
         if parts.priority_class:
             made = {f"priorityclass-{parts.priority_class}.yaml": [priority_class(parts)], **made}
         documents |= {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
         findings += [one for one in parts.findings if one not in findings]
-    return GangFiles(
-        "cluster-autoscaler", documents, _not_expressed(added), sort_findings([*findings, *_findings(added)])
-    )
+    every = sort_findings([*findings, *_findings(added)])
+    return Bundle(documents, findings=every, scheduler="cluster-autoscaler", not_expressed=_not_expressed(added))
 
 
 def _class_name(mode: str) -> str:

@@ -40,31 +40,17 @@ class Column:
 
 
 class MasterModel:
-    """Columns, the rows of their limits and of the `demand`, and a row for every goal that is kept at a value.
+    """Rows over whole columns, and the costs of every goal; a row is added for every goal that is kept at a value.
 
     Solutions are levels: how often each column is taken.
     """
 
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        limits: Mapping[Row, int],
-        demand: Sequence[int],
-        order: Sequence[str],
-        worth: Sequence[int],
-    ) -> None:
-        """Lay out all arrays; `worth` is what one replica of each workload without a place counts."""
-        size, device = len(columns), device_goals(order)
-        pods = np.array([column.pods for column in columns], float).reshape(size, len(demand))
-        values = np.array([column.values for column in columns], float).reshape(size, len(device))
-        self._costs: dict[str, Array] = {goal: values[:, at] for at, goal in enumerate(device)}
-        self._costs[UNPLACED] = -(pods @ np.array(worth, float))
-        self._costs[NODES] = np.array([column.nodes for column in columns], float)
-        self._wanted = int(np.dot(demand, worth))
-        self._program = LinearProgram(_rows(columns, limits, pods, demand))
+    def __init__(self, rows: Rows, costs: Mapping[str, Array], offsets: Mapping[str, int]) -> None:
+        """Pass the rows to the solver; `offsets` are what goals count if nothing is taken, 0 by default."""
+        self._costs, self._offsets, self._program = costs, offsets, LinearProgram(rows)
 
     def _offset(self, goal: str) -> int:
-        return self._wanted if goal == UNPLACED else 0
+        return self._offsets.get(goal, 0)
 
     def value(self, goal: str, levels: Array) -> int:
         """Return the value of a goal in a solution."""
@@ -83,7 +69,7 @@ class MasterModel:
         if not cost.any() or budget.reached:
             return self._offset(goal) if not cost.any() else 0
         try:
-            return max(0, self._program.minimise(cost, budget, self._offset(goal)).bound or 0)
+            return max(0, self._program.bound(cost, budget, self._offset(goal)) or 0)
         except SolverError:
             return 0
 
@@ -93,25 +79,47 @@ class MasterModel:
         return minimise_rows(rows, solver, budget, _OPTIONS)
 
 
-def _rows(columns: Sequence[Column], limits: Mapping[Row, int], pods: Array, demand: Sequence[int]) -> Rows:
-    """Return the rows of the limits, then those of the demand."""
+def fleet_model(
+    columns: Sequence[Column],
+    limits: Mapping[Row, int],
+    demand: Sequence[int],
+    order: Sequence[str],
+    worth: Sequence[int],
+) -> MasterModel:
+    """Return a model with the rows of the limits, then those of the demand.
+
+    `worth` is what one replica of each workload without a place counts.
+    """
+    size, device = len(columns), device_goals(order)
+    pods = np.array([column.pods for column in columns], float).reshape(size, len(demand))
+    values = np.array([column.values for column in columns], float).reshape(size, len(device))
+    costs: dict[str, Array] = {goal: values[:, at] for at, goal in enumerate(device)}
+    costs[UNPLACED] = -(pods @ np.array(worth, float))
+    costs[NODES] = np.array([column.nodes for column in columns], float)
     number = {name: at for at, name in enumerate(limits)}
     entries = [(number[name], at, factor) for at, column in enumerate(columns) for name, factor in column.rows.items()]
     kind, at = np.nonzero(pods.T)
     own = np.array(entries, float).reshape(len(entries), 3)
-    row = np.concatenate([own[:, 0], len(limits) + kind]).astype(np.int32)
+    wanted = np.stack([len(limits) + kind, at, pods[at, kind]], axis=1)
+    upper = [*limits.values(), *demand]
+    rows = rows_of([column.most for column in columns], np.concatenate([own, wanted]), [-math.inf] * len(upper), upper)
+    return MasterModel(rows, costs, {UNPLACED: int(np.dot(demand, worth))})
+
+
+def rows_of(most: Sequence[int], entries: Array, lower: Sequence[float], upper: Sequence[float]) -> Rows:
+    """Return rows over columns of 0 to `most`; `entries` has a row, a column and a factor in each of its rows."""
+    row = entries[:, 0].astype(np.int32)
     by_row = np.argsort(row, kind="stable")
-    size = len(limits) + len(demand)
     return Rows(
-        cost=np.zeros(len(columns)),
+        cost=np.zeros(len(most)),
         offset=0.0,
-        least=np.zeros(len(columns)),
-        most=np.array([column.most for column in columns], float),
-        begin=np.append(0, np.cumsum(np.bincount(row, minlength=size))).astype(np.int32),
-        column=np.concatenate([own[:, 1], at]).astype(np.int32)[by_row],
-        factor=np.concatenate([own[:, 2], pods[at, kind]])[by_row],
-        lower=np.full(size, -math.inf),
-        upper=np.array([*limits.values(), *demand], float),
+        least=np.zeros(len(most)),
+        most=np.array(most, float),
+        begin=np.append(0, np.cumsum(np.bincount(row, minlength=len(upper)))).astype(np.int32),
+        column=entries[by_row, 1].astype(np.int32),
+        factor=entries[by_row, 2],
+        lower=np.array(lower, float),
+        upper=np.array(upper, float),
         start=None,
     )
 

@@ -13,7 +13,7 @@ from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.by_state import ByState, all_by_state
 from dra_lab.planner.fleet.first_fit import FirstFitPods, PodAsWritten
-from dra_lab.planner.fleet.master import GoalBound, Master, MasterModel
+from dra_lab.planner.fleet.master import GoalBound, Master, fleet_model
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
@@ -65,7 +65,7 @@ def best_answer(
 def _master(work: Work, sites: ClassedSites, gap: float = 0.0) -> Master:
     question = work.question
     columns, limits = sites.columns(question.demand, len(device_goals(question.order)))
-    model = MasterModel(columns, limits, question.demand, question.order, question.worths)
+    model = fleet_model(columns, limits, question.demand, question.order, question.worths)
     return Master(model, question.order, work.solver, all(one.exact for one in sites.shared), gap)
 
 

@@ -81,14 +81,10 @@ def counted_bound(problem: GangProblem, goal: str, values: Sequence[int], budget
     """
     name, priority = priority_of(goal, problem.needs)
     if name == GANGS:
-        missing = 0
-        for need in (need for need in problem.needs.gangs if need.priority == priority):
-            able = 0
-            for regions in problem.inside[need.required].values():
-                have = (problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
-                able += min(have, default=need.copies)
-            missing += max(0, need.copies - able)
-        return missing
+        mine = [need for need in problem.needs.gangs if need.priority == priority]
+        domains = [problem.inside[need.required].values() for need in mine]
+        able = [sum(problem.most_gangs(need, one) for one in each) for need, each in zip(mine, domains, strict=True)]
+        return sum(max(0, need.copies - most) for need, most in zip(mine, able, strict=True))
     if goal in problem.device:
         return _least(problem, values, _floors(problem, problem.device.index(goal), budget))
     if name == LEVELS:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop, heappush
-from itertools import chain, combinations, islice, takewhile
+from itertools import chain, takewhile
 from operator import sub
 from typing import TypeVar
 
@@ -52,8 +52,8 @@ class _Greedy:
         self.domains_by_value, self.nodes_by_value = domains_by_value, nodes_by_value
         self.solution = GangSolution(ordinary=[Counter() for _ in problem.needs.ordinary])
         self.nodes: list[list[str]] = [[] for _ in problem.keys]
-        for (region, _), nodes in problem.cells.items():
-            self.nodes[region].extend(nodes)
+        for at, nodes in problem.cells.items():
+            self.nodes[at.region].extend(nodes)
         self.zero = (0,) * problem.kinds
         self._free: dict[tuple[int, int], int] = {}
         self._added_in: dict[tuple[int, int], tuple[int, list[Values]]] = {}
@@ -109,10 +109,10 @@ class _Greedy:
             found += self._free[region, kind]
         return found
 
-    def added(self, node: str, kind: int) -> Values:
-        """Return what the next pods of a kind add to the goals on a node that takes them."""
+    def added(self, node: str, kind: int, pods: int) -> Values:
+        """Return what further pods of a kind add to the goals on a node."""
         counts, found = self.solution.nodes.get(node, self.zero), self.profile(node).found
-        return tuple(map(sub, found[plus(counts, kind, self.steps(node, kind)[0])], found[counts]))
+        return tuple(map(sub, found[plus(counts, kind, pods)], found[counts]))
 
     def added_by(self, regions: Iterable[int], kind: int, pods: int) -> Values:
         """Return about what a number of pods of a kind adds to the goals in regions."""
@@ -121,37 +121,41 @@ class _Greedy:
             known, found = self._added_in.get((region, kind), (0, []))
             if known < pods:
                 mark, found = len(self._changed), []
-                for node, count, values in self._cheapest_first([region], kind, pods):
+                for _, count, values in self._filled(kind, pods, [region]):
                     found += [values, *[tuple(0 for _ in values)] * (count - 1)]
-                    self._put_on(node, kind, count)
                 self._undo(mark)
                 self._added_in[region, kind] = pods, found
             every.append(found[:pods])
         cheapest = sorted(chain.from_iterable(every))[:pods]
         return tuple(map(sum, zip(*cheapest, strict=True))) or (0,) * len(self.problem.device)
 
-    def _cheapest_first(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[str, int, Values]]:
-        """Yield the node of the next pods of a kind and their number; the caller places them before it goes on."""
+    def _filled(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[tuple[str, int, Values]]:
+        """Place pods on the nodes of regions as long as they fit; yield each node, their number, and what they add.
 
-        def row(node: str) -> tuple[Values, bool, int, str]:
-            return self.added(node, kind), node not in self.solution.nodes, -self.more(node, kind), node
+        They are placed where they cost least, or else on the nodes that take most.
+        """
+        order = {region: at for at, region in enumerate(regions)}
 
-        nodes = takewhile(lambda _: not self.budget.reached, chain.from_iterable(self.nodes[one] for one in regions))
-        queue = [row(node) for node in nodes if self.steps(node, kind)]
+        def row(node: str) -> tuple[object, ...]:
+            more = -self.more(node, kind), node
+            if not self.nodes_by_value:
+                return order[self.problem.on[node].region], *more
+            return self.added(node, kind, self.steps(node, kind)[0]), node not in self.solution.nodes, *more
+
+        nodes = takewhile(lambda _: not self.budget.reached, chain.from_iterable(self.nodes[one] for one in order))
+        queue = [row(node) for node in nodes if not self.nodes_by_value or self.steps(node, kind)]
         heapify(queue)
-        while queue and pods:
-            values, *_, node = heappop(queue)
-            count = self.steps(node, kind)[0]
-            if count <= pods:
+        while queue and pods and not self.budget.reached:
+            node = str(heappop(queue)[-1])
+            if steps := [count for count in self.steps(node, kind) if count <= pods]:
+                count, counts = steps[0 if self.nodes_by_value else -1], self.solution.nodes.get(node, self.zero)
+                values = self.added(node, kind, count)
+                self._changed.append((node, counts))
+                self._write(node, plus(counts, kind, count))
                 yield node, count, values
                 pods -= count
-                if self.steps(node, kind):
+                if self.nodes_by_value and self.steps(node, kind):
                     heappush(queue, row(node))
-
-    def _put_on(self, node: str, kind: int, pods: int) -> None:
-        counts = self.solution.nodes.get(node, self.zero)
-        self._changed.append((node, counts))
-        self._write(node, plus(counts, kind, pods))
 
     def _write(self, node: str, counts: Counts) -> None:
         if any(counts):
@@ -184,8 +188,6 @@ class _Greedy:
         """Place pods of a group in some regions, in few domains of the preferred tier; None if they do not fit."""
         if group.preferred < 0 or group.slices:
             return self._put_slices(group.kind, pods, regions, group.slices)
-        if self.domains_by_value and len(able := self._fitting(group, pods, regions)) < len(regions):
-            return self._put_slices(group.kind, pods, able, ())
         placed, left = Counter[int](), list(regions)
         while (wanted := pods - placed.total()) and left:
             part = next(iter(self._domains(group.kind, wanted, left, group.preferred)), left)
@@ -211,19 +213,8 @@ class _Greedy:
     def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Counter[int]:
         """Place pods on the nodes of regions, as many as fit; return how many each region has."""
         placed = Counter[int]()
-        if self.nodes_by_value:
-            for node, count, _ in self._cheapest_first(regions, kind, pods):
-                self._put_on(node, kind, count)
-                placed[self.problem.on[node].region] += count
-            return placed
-        for region in regions:
-            for node in sorted(self.nodes[region], key=lambda node: (-self.more(node, kind), node)):
-                if not pods or self.budget.reached:
-                    return placed
-                if count := max((n for n in self.steps(node, kind) if n <= pods), default=0):
-                    self._put_on(node, kind, count)
-                    pods -= count
-                    placed[region] += count
+        for node, count, _ in self._filled(kind, pods, regions):
+            placed[self.problem.on[node].region] += count
         return placed
 
     def _domains(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[list[int]]:
@@ -236,16 +227,6 @@ class _Greedy:
             return (0, self.added_by(mine, kind, pods) if self.domains_by_value else (), free, mine)
 
         return sorted(self.problem.parted(regions, tier).values(), key=order)
-
-    def _fitting(self, group: GroupNeed, pods: int, regions: Sequence[int]) -> Sequence[int]:
-        """Return the regions of one or two domains of a preferred tier that hold pods at least cost, all if none do."""
-        kind = group.kind
-        parts = sorted(self.problem.preferred(regions, group.preferred), key=lambda part: -self.free(part, kind))
-        for several in (zip(parts, strict=True), islice(combinations(parts, 2), self.budget.sizes.tries)):
-            able = [mine for sets in several if self.free(mine := [*chain(*sets)], kind) >= pods]
-            if able:
-                return min(able, key=lambda mine: self.added_by(mine, kind, pods))
-        return regions
 
     # ------------------------------------------------------------------ gangs
 
@@ -269,7 +250,8 @@ class _Greedy:
             if group.preferred >= 0:
                 parts = self.problem.preferred(regions, group.preferred)
                 spread += fewest([self.free(part, group.kind) for part in parts], group.least)
-                mine = self._fitting(group, group.least, regions)
+                best = next(iter(self._domains(group.kind, group.least, regions, group.preferred)), [])
+                mine = best if self.free(best, group.kind) >= group.least else regions
             rows.append(self.added_by(mine, group.kind, group.least))
         return (spread, *map(sum, zip(*rows, strict=True)))
 

@@ -152,17 +152,17 @@ class _DomainHeadroom:
         plain = not any(group.required >= 0 or group.slices for group in need.groups)
         if plain and len(need.groups) == 1:
             [group] = need.groups
-            have = sum(problem.profiles[at].most(group.kind) * len(nodes) for (_, at), nodes in cells.items())
+            have = sum(problem.profiles[at.profile].most(group.kind) * len(nodes) for at, nodes in cells.items())
             return (have // group.least if goal == GANGS else min(have, group.most)), most
         held = Counter[int]()
-        for (_, at), nodes in cells.items():
-            held[at] += len(nodes)
+        for at, nodes in cells.items():
+            held[at.profile] += len(nodes)
         key = goal, frozenset(held.items()) if plain else path
         if key not in self._known:
             needs = replace(problem.needs, gangs=[need], ordinary=[])
             mine = replace(problem, cells=cells, needs=needs)
-            at = mine.needs.goals.index(goal)
-            *_, found = best_solution(mine, self.solver, self.budget, goals=at + 1)[1]
+            goals = mine.needs.goals.index(goal) + 1
+            *_, found = best_solution(mine, self.solver, self.budget, goals=goals)[1]
             wants = wanted(needs, goal)
             self._known[key] = wants - found.value, min(most, wants - (found.bound or 0))
         return self._known[key]

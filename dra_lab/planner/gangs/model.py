@@ -1,33 +1,33 @@
-"""The integer model of gangs: which gang in which domain, which pods in which region, what its nodes take."""
+"""Gangs as columns and domain rows of the master: which gang in which domain, which pods where, what nodes hold."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from operator import le, mul
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
-from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES
+from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted
+from dra_lab.planner.fleet.master import MasterModel, rows_of
+from dra_lab.planner.gangs.goals import counts_pods, fewest, wanted
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, On
-from dra_lab.planner.node.solver import minimise, relaxed_bound
-from dra_lab.planner.node.solver_outcome import Outcome, Rows
-from dra_lab.planner.node.variables import pulp
-from dra_lab.planner.places.counting import Counts
+from dra_lab.planner.node.solver_outcome import Outcome
+from dra_lab.planner.places.counting import Counts, one_pod
 
-Factors = dict[Any, int]
-"""Variables with their factors."""
+Factors = dict[int, int]
+"""Columns with their factors."""
 
 COST = "cost"
-"""The objective that counts what nodes that are added cost."""
-
-_OPTIONS: Mapping[str, object] = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
+"""The goal that counts what nodes that are added cost."""
 
 
 class GangModel:
@@ -39,45 +39,45 @@ class GangModel:
     def __init__(self, problem: GangProblem, solver: str, budget: Budget, *, values: bool = False) -> None:
         """Make the model, or a part of it if the budget is reached; then no solver is asked either."""
         self.problem, self.solver, self.values = problem, solver, values
-        self.lp: Any = pulp.LpProblem("gangs", pulp.LpMinimize)
-        self._numbers = 0
-        self.gangs: dict[tuple[int, Path], Any] = {}
-        self.groups: dict[tuple[int, int, Path], Any] = {}
-        self.pods: dict[tuple[int, int, int], Any] = {}
-        self.ordinary: dict[tuple[int, int], Any] = {}
-        self.cells: dict[On, dict[Counts, Any]] = {}
-        self.sums: dict[str, Factors] = {goal: {} for goal in (*problem.needs.goals, COST)}
-        self.constants: dict[str, int] = dict.fromkeys(self.sums, 0)
+        self._most: list[int] = []
+        self._entries: list[tuple[int, int, int]] = []
+        self._limits: list[tuple[float, int]] = []
+        self._levels: Any = None
+        self._possible = True
+        self.gangs: dict[tuple[int, Path], int] = {}
+        self.groups: dict[tuple[int, int, Path], int] = {}
+        self.pods: dict[tuple[int, int, int], int] = {}
+        self.ordinary: dict[tuple[int, int], int] = {}
+        self.cells: dict[On, dict[Counts, int]] = {}
+        self.costs: dict[str, Factors] = {goal: {} for goal in (*problem.needs.goals, COST)}
         self._taken: dict[tuple[int, int], Factors] = {}
         self._largest: dict[tuple[int, tuple[bool, ...]], tuple[Counts, ...]] = {}
-        slots = problem.new.slots
-        self.nodes = [self._integer(slot.most) for slot in slots]
-        self.sums[COST] = {variable: slot.cost for variable, slot in zip(self.nodes, slots, strict=True)}
-        self._slots: dict[int, list[int]] = {}
-        for at, slot in enumerate(slots):
-            self._slots.setdefault(slot.region, []).append(at)
+        new = (at for at in problem.cells if at.spot >= 0)
+        self.nodes = {at: self._column(len(problem.cells[at]), COST, problem.new.spots[at.spot].cost) for at in new}
         self._add_pods(budget)
         self._add_nodes(budget)
-        self._count()
+        self._add_domains()
 
-    # ------------------------------------------------------------------ variables and rows
+    # ------------------------------------------------------------------ columns and rows
 
-    def _integer(self, most: int) -> Any:
-        self._numbers += 1
-        return self.lp.add_variable(f"v_{self._numbers}", 0, most, pulp.LpInteger)
+    def _column(self, most: int, goal: str = "", cost: int = 1) -> int:
+        """Add a column of 0 to `most`; return its number."""
+        self._most.append(most)
+        if goal:
+            self.costs[goal][len(self._most) - 1] = cost
+        return len(self._most) - 1
 
-    def _row(self, factors: Mapping[Any, int], limit: int, *, equal: bool = False) -> None:
-        left = {variable: factor for variable, factor in factors.items() if factor}
+    def _row(self, factors: Mapping[int, int], limit: int, *, equal: bool = False) -> None:
+        left = {column: factor for column, factor in factors.items() if factor}
         if not left and (limit < 0 or (equal and limit)):
             # A row that nothing keeps, in the form that the solver reads.
-            left, limit = {self._integer(0): 1}, -1
+            left, limit = {self._column(0): 1}, -1
         if left:
-            self._numbers += 1
-            expression = pulp.LpAffineExpression(left)
-            self.lp.addConstraint(expression == limit if equal else expression <= limit, f"r_{self._numbers}")
+            self._entries += [(len(self._limits), column, factor) for column, factor in left.items()]
+            self._limits.append((limit if equal else -math.inf, limit))
 
-    def _take(self, region: int, kind: int, factors: Mapping[Any, int]) -> None:
-        _add(self._taken.setdefault((region, kind), {}), factors)
+    def _take(self, region: int, kind: int, column: int, factor: int = 1) -> None:
+        self._taken.setdefault((region, kind), {})[column] = factor
 
     # ------------------------------------------------------------------ gangs and ordinary pods
 
@@ -88,16 +88,16 @@ class GangModel:
         for number, (kind, pods) in enumerate(self.problem.needs.ordinary):
             for region, most in enumerate(self.problem.capacity):
                 if most[kind]:
-                    self.ordinary[number, region] = variable = self._integer(min(most[kind], pods))
-                    self._take(region, kind, {variable: 1})
+                    self.ordinary[number, region] = column = self._column(min(most[kind], pods), UNPLACED, -1)
+                    self._take(region, kind, column)
             self._row({v: 1 for (n, _), v in self.ordinary.items() if n == number}, pods)
 
     def _add_gang(self, number: int, need: GangNeed) -> None:
-        problem = self.problem
+        problem, goal = self.problem, self.problem.needs.goal
         for path, regions in problem.inside[need.required].items():
-            caps = [problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items()]
-            if most := min([need.copies, *caps]):
-                self.gangs[number, path] = gang = self._integer(most)
+            if most := problem.most_gangs(need, regions):
+                self.gangs[number, path] = gang = self._column(most, goal(GANGS, need.priority), -1)
+                self.costs[goal(BEYOND, need.priority)][gang] = sum(group.least for group in need.groups)
                 for at, group in enumerate(need.groups):
                     self._add_group((number, at), group, regions, gang, most)
                 for preference in need.preferences:
@@ -105,7 +105,7 @@ class GangModel:
                 self._need_nodes(need, regions, gang, most)
         self._row({v: 1 for (n, _), v in self.gangs.items() if n == number}, need.copies)
 
-    def _add_group(self, key: tuple[int, int], group: GroupNeed, inside: Sequence[int], gang: Any, most: int) -> None:
+    def _add_group(self, key: tuple[int, int], group: GroupNeed, inside: Sequence[int], gang: int, most: int) -> None:
         problem, (number, _) = self.problem, key
         tiers = [tier for tier in (group.required, *(tier for _, tier in group.slices)) if tier >= 0]
         able = [region for region in inside if all(problem.keys[region][tier] is not None for tier in tiers)]
@@ -116,34 +116,36 @@ class GangModel:
             for path, regions in problem.parted(able, group.required).items():
                 shared = self.groups.get((number, group.same_as, path))
                 if group.same_as < 0 or shared is not None:
-                    self.groups[*key, path] = here = self._integer(most) if shared is None else shared
+                    self.groups[*key, path] = here = self._column(most) if shared is None else shared
                     split[here] = 1
                     self._place_group(key, group, regions, here, most)
             self._row(split, 0, equal=True)
         for size, tier in group.slices:
             for regions in problem.parted(able, tier).values():
                 pods = [self.pods[*key, region] for region in regions]
-                self._row({**dict.fromkeys(pods, 1), self._integer(most * group.most // size): -size}, 0, equal=True)
+                self._row({**dict.fromkeys(pods, 1), self._column(most * group.most // size): -size}, 0, equal=True)
 
     def _place_group(
-        self, key: tuple[int, int], group: GroupNeed, regions: Sequence[int], gang: Any, most: int
+        self, key: tuple[int, int], group: GroupNeed, regions: Sequence[int], gang: int, most: int
     ) -> None:
         """Add the pods of a group in regions; `gang` counts the gangs whose group is there, `most` at most."""
+        needs = self.problem.needs
+        beyond = needs.goal(BEYOND, needs.gangs[key[0]].priority)
         for region in regions:
             cap = min(self.problem.capacity[region][group.kind], most * group.most)
-            self.pods[*key, region] = self._integer(cap)
-            self._take(region, group.kind, {self.pods[*key, region]: 1})
+            self.pods[*key, region] = self._column(cap, beyond, -1)
+            self._take(region, group.kind, self.pods[*key, region])
         every = [self.pods[*key, region] for region in regions]
         self._row({**dict.fromkeys(every, 1), gang: -group.most}, 0, equal=group.least == group.most)
         if group.least < group.most:
             self._row({**dict.fromkeys(every, -1), gang: group.least}, 0)
 
     def _add_preference(
-        self, number: int, need: GangNeed, preference: tuple[int, tuple[int, ...]], regions: Sequence[int], gang: Any
+        self, number: int, need: GangNeed, preference: tuple[int, tuple[int, ...]], regions: Sequence[int], gang: int
     ) -> None:
-        tier, groups = preference
+        (tier, groups), costs = preference, self.costs[LEVELS]
         if not splits(self.problem.needs.tiers, need, preference):
-            _add(self.sums[LEVELS], {gang: 1})
+            costs[gang] = costs.get(gang, 0) + 1
             return
         whole, sizes = sum(need.groups[at].most for at in groups), []
         kinds, every = {need.groups[at].kind for at in groups}, Factors()
@@ -152,13 +154,24 @@ class GangModel:
             pods = {self.pods[key]: 1 for key in keys if key in self.pods}
             most = min(whole, sum(self.problem.pods_in(mine, kind) for kind in kinds))
             if pods and most:
-                used = self._integer(1)
+                used = self._column(1, LEVELS)
                 self._row({**pods, used: -most}, 0)
-                self.sums[LEVELS][used] = 1
                 every[used] = -1
                 sizes.append(most)
         # Without this, the relaxation uses parts of domains.
         self._row({**every, gang: fewest(sizes, sum(need.groups[at].least for at in groups))}, 0)
+
+    def _add_domains(self) -> None:
+        """Count the domains of required levels that have a gang."""
+        inside: dict[tuple[int, Path], list[int]] = {}
+        for (number, path), gang in self.gangs.items():
+            tier = self.problem.needs.gangs[number].required
+            if tier != WHOLE:
+                inside.setdefault(self.problem.needs.counted(tier, path), []).append(gang)
+        for gangs in inside.values():
+            used = self._column(1, DOMAINS)
+            for gang in gangs:
+                self._row({gang: 1, used: -self._most[gang]}, 0)
 
     # ------------------------------------------------------------------ nodes
 
@@ -168,160 +181,117 @@ class GangModel:
         for at, nodes in self.problem.cells.items():
             if budget.reached:
                 return
-            if self.values:
-                self._have(at, len(nodes))
-            else:
-                self._hold(at, len(nodes))
-        for variable, slot in zip(self.nodes, new.slots, strict=True):
-            self._hold(On(slot.region, slot.profile), slot.most, variable)
-        for slots, limit in new.limits:
-            self._row({self.nodes[slot]: 1 for slot in slots}, limit)
+            self._add_cell(at, len(nodes))
+        for cells, limit in new.limits:
+            self._row({self.nodes[at]: 1 for at in cells}, limit)
         for groups, most in new.some_of:
-            used = [self._integer(1) for _ in groups]
-            for one, number in ((one, number) for one, group in zip(used, groups, strict=True) for number in group):
-                self._row({self.nodes[number]: 1, one: -new.slots[number].most}, 0)
+            used = [self._column(1) for _ in groups]
+            for one, at in ((one, at) for one, group in zip(used, groups, strict=True) for at in group):
+                self._row({self.nodes[at]: 1, one: -self._most[self.nodes[at]]}, 0)
             self._row(dict.fromkeys(used, 1), most)
         for factors in self._taken.values():
             self._row(factors, 0, equal=self.values)
 
-    def _have(self, at: On, count: int) -> None:
-        """Let nodes have numbers of pods of which a way was found, with their values."""
-        mine: dict[Counts, Any] = {}
-        for counts, values in self.problem.profiles[at.profile].found.items():
-            if any(counts) and all((at.region, kind) in self._taken for kind, pods in enumerate(counts) if pods):
-                mine[counts] = variable = self._integer(count)
-                for kind, pods in enumerate(counts):
-                    if pods:
-                        self._take(at.region, kind, {variable: -pods})
-                for goal, value in zip((*self.problem.device, NODES), (*values, 1), strict=True):
-                    _add(self.sums[goal], {variable: value})
+    def _add_cell(self, at: On, count: int) -> None:
+        profile, mine = self.problem.profiles[at.profile], dict[Counts, int]()
+        if not self.values and profile.numbers is None:
+            # They are too many to list, so the nodes hold what counting allows.
+            single = [self._column(most * count) for most in profile.bound]
+            mine = {one_pod(len(single), kind): column for kind, column in enumerate(single)}
+            rows = [(dict(zip(single, weights, strict=True)), limit) for weights, limit in profile.limits.rows]
+        else:
+            numbers = self._found_in(at) if self.values else self._largest_in(at)
+            mine = {counts: self._column(count) for counts in numbers}
+            rows = [(dict.fromkeys(mine.values(), 1), 1)]
+        for counts, column in mine.items():
+            for kind, pods in enumerate(counts):
+                if pods and (at.region, kind) in self._taken:
+                    self._take(at.region, kind, column, -pods)
+            values = (*profile.found[counts], 1) if self.values else ()
+            for goal, value in zip((*self.problem.device, NODES), values, strict=False):
+                self.costs[goal][column] = value
         self.cells[at] = mine
-        self._row(dict.fromkeys(mine.values(), 1), count)
+        for factors, limit in rows:
+            new = at in self.nodes
+            self._row({**factors, self.nodes[at]: -limit} if new else factors, 0 if new else limit * count)
+
+    def _found_in(self, at: On) -> list[Counts]:
+        """Return the numbers of pods that may be in a region of which a way was found."""
+        never = {kind for kind in range(self.problem.kinds) if (at.region, kind) not in self._taken}
+        found = filter(any, self.problem.profiles[at.profile].found)
+        return [counts for counts in found if not any(counts[kind] for kind in never)]
 
     def _largest_in(self, at: On) -> tuple[Counts, ...]:
         """Return the largest numbers of the pods that may be in a region that nodes of a profile hold."""
         asked = tuple((at.region, kind) in self._taken for kind in range(self.problem.kinds))
         if (at.profile, asked) not in self._largest:
-            profile = self.problem.profiles[at.profile]
-            numbers = profile.numbers or ()
+            numbers = self.problem.profiles[at.profile].numbers or ()
             self._largest[at.profile, asked] = _largest({tuple(map(mul, counts, asked)) for counts in numbers})
         return self._largest[at.profile, asked]
 
-    def _hold(self, at: On, count: int, nodes: Any = None) -> None:
-        """Let nodes hold pods up to some numbers: `count` of them, or as many as the variable `nodes` says."""
-        profile = self.problem.profiles[at.profile]
-        if profile.numbers is None:
-            # They are too many to list, so the nodes hold what counting allows.
-            single = [self._integer(most * count) for most in profile.bound]
-            for kind, variable in enumerate(single):
-                if (at.region, kind) in self._taken:
-                    self._take(at.region, kind, {variable: -1})
-            rows = [(dict(zip(single, weights, strict=True)), limit) for weights, limit in profile.limits.rows]
-        else:
-            each = {self._integer(count): counts for counts in self._largest_in(at)}
-            for variable, counts in each.items():
-                for kind, pods in enumerate(counts):
-                    if pods:
-                        self._take(at.region, kind, {variable: -pods})
-            rows = [(dict.fromkeys(each, 1), 1)]
-        for factors, limit in rows:
-            self._row(factors if nodes is None else {**factors, nodes: -limit}, limit * count * (nodes is None))
-
-    def _need_nodes(self, need: GangNeed, regions: Sequence[int], gang: Any, most: int) -> None:
+    def _need_nodes(self, need: GangNeed, regions: Sequence[int], gang: int, most: int) -> None:
         """Add what the relaxation does not see: a further gang in a domain needs whole new nodes."""
-        slots = [at for region in regions for at in self._slots.get(region, ())]
-        for kind, pods in need.least_pods.items() if slots else ():
-            each = max(self.problem.profiles[self.problem.new.slots[at].profile].bound[kind] for at in slots)
+        new = [at for region in regions for at in self.problem.cells_of.get(region, ()) if at.spot >= 0]
+        for kind, pods in need.least_pods.items() if new else ():
+            each = max(self.problem.profiles[at.profile].bound[kind] for at in new)
             free = sum(self.problem.there[region][kind] for region in regions)
             if each and most > free // pods:
                 # How many nodes each further gang needs at least, on average over any number of them.
                 gangs = range(1, most - free // pods + 1)
                 nodes = [-(-(number * pods - free % pods) // each) for number in gangs]
                 least, number = min(zip(nodes, gangs, strict=True), key=lambda row: row[0] / row[1])
-                self._row({**{self.nodes[at]: -number for at in slots}, gang: least}, least * (free // pods))
+                self._row({**{self.nodes[at]: -number for at in new}, gang: least}, least * (free // pods))
 
     # ------------------------------------------------------------------ goals
 
-    def _count(self) -> None:
+    @cached_property
+    def _master(self) -> MasterModel:
+        lower, upper = [row[0] for row in self._limits], [row[1] for row in self._limits]
+        rows = rows_of(self._most, np.array(self._entries, float).reshape(-1, 3), lower, upper)
+        costs = {goal: np.zeros(len(self._most)) for goal in self.costs}
+        for goal, factors in self.costs.items():
+            costs[goal][[*factors]] = [*factors.values()]
         needs = self.problem.needs
-        for goal in filter(counts_pods, self.problem.needs.goals):
-            name, priority = priority_of(goal, needs)
-            mine = {at: need for at, need in enumerate(needs.gangs) if need.priority == priority}
-            self.constants[goal] = wanted(needs, goal)
-            if name == GANGS:
-                self.sums[goal] = {v: -1 for (at, _), v in self.gangs.items() if at in mine}
-            elif name == BEYOND:
-                self.sums[goal] = {v: -1 for (at, _, _), v in self.pods.items() if at in mine}
-                for (at, _), gang in self.gangs.items():
-                    if at in mine:
-                        self.sums[goal][gang] = sum(group.least for group in mine[at].groups)
-            else:
-                self.sums[goal] = dict.fromkeys(self.ordinary.values(), -1)
-        self._count_domains()
-
-    def _count_domains(self) -> None:
-        inside: dict[tuple[int, Path], list[Any]] = {}
-        for (number, path), gang in self.gangs.items():
-            tier = self.problem.needs.gangs[number].required
-            if tier != WHOLE:
-                inside.setdefault(self.problem.needs.counted(tier, path), []).append(gang)
-        for gangs in inside.values():
-            used = self._integer(1)
-            for gang in gangs:
-                self._row({gang: 1, used: -int(gang.upBound)}, 0)
-            self.sums[DOMAINS][used] = 1
+        return MasterModel(rows, costs, {goal: wanted(needs, goal) for goal in filter(counts_pods, needs.goals)})
 
     def keep(self, goal: str, value: int) -> None:
         """Demand that a goal is not above a value."""
-        self._row(self.sums[goal], value - self.constants[goal])
+        self._possible = self._master.keep(goal, value) and self._possible
 
     def minimise(self, goal: str, budget: Budget, have: int | None = None) -> Outcome:
         """Minimise a goal; only the relaxation is solved if it shows that `have` is the best value."""
-        factors, constant = self.sums[goal], self.constants[goal]
-        if budget.reached:
-            return Outcome(None, None)
-        expression, bound = pulp.LpAffineExpression(factors, constant=constant) if factors else constant, None
-        if have is not None:
-            if not factors:
-                return Outcome(constant, constant)
-            self.lp.setObjective(expression)
-            bound = relaxed_bound(Rows.of(self.lp), budget)
-            if bound is not None and bound >= have:
-                return Outcome(None, bound)
-        outcome = minimise(self.lp, expression, self.solver, budget, options=_OPTIONS)
-        known = [one for one in (bound, outcome.bound) if one is not None]
-        return replace(outcome, bound=max(known, default=None))
+        if budget.reached or not self._possible:
+            return Outcome(None, None, infeasible=not (self._possible or budget.reached))
+        bound = 0 if have is None else self._master.bound(goal, budget)
+        if have is not None and bound >= have:
+            return Outcome(None, bound)
+        outcome, self._levels = self._master.minimise(goal, None, self.solver, budget)
+        return replace(outcome, bound=max(bound, outcome.bound or 0))
 
     # ------------------------------------------------------------------ answers
 
-    def added(self) -> list[int]:
-        """Return the number of nodes of each slot."""
-        return [_value(variable) for variable in self.nodes]
+    def _level(self, column: int) -> int:
+        return 0 if self._levels is None else int(self._levels[column])
+
+    def added(self) -> dict[On, int]:
+        """Return the number of nodes that are added, by cell."""
+        return {at: self._level(column) for at, column in self.nodes.items()}
 
     def read(self) -> GangSolution:
-        """Return the solution that the variables of a model with values have."""
-        gangs = {key: count for key, v in self.gangs.items() if (count := _value(v))}
-        groups = {key: count for key, v in self.groups.items() if (count := _value(v))}
+        """Return the solution of a model with values."""
+        gangs = {key: count for key, v in self.gangs.items() if (count := self._level(v))}
+        groups = {key: count for key, v in self.groups.items() if (count := self._level(v))}
         ordinary: list[Counter[int]] = [Counter() for _ in self.problem.needs.ordinary]
-        for (number, region), variable in self.ordinary.items():
-            if count := _value(variable):
+        for (number, region), column in self.ordinary.items():
+            if count := self._level(column):
                 ordinary[number][region] = count
         nodes: dict[str, Counts] = {}
         for key, mine in self.cells.items():
             names = iter(self.problem.cells[key])
-            for counts, variable in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
-                nodes.update((next(names), counts) for _ in range(_value(variable)))
-        pods = {key: count for key, v in self.pods.items() if (count := _value(v))}
+            for counts, column in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
+                nodes.update((next(names), counts) for _ in range(self._level(column)))
+        pods = {key: count for key, v in self.pods.items() if (count := self._level(v))}
         return GangSolution(_hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
-
-
-def _value(variable: Any) -> int:
-    return int(variable.varValue or 0)
-
-
-def _add(row: Factors, factors: Mapping[Any, int]) -> None:
-    for variable, factor in factors.items():
-        row[variable] = row.get(variable, 0) + factor
 
 
 def _largest(every: Iterable[Counts]) -> tuple[Counts, ...]:

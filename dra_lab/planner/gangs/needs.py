@@ -81,11 +81,15 @@ class Needs:
         """Return a domain as the goal `domains` counts it: a host is one, whatever level it was chosen inside."""
         return (-1 if self.tiers[tier].depth == HOST_DEPTH else tier), path
 
-    @property
+    @cached_property
     def priorities(self) -> tuple[int, ...]:
         """Return the priorities from high to low; ordinary workloads have 0."""
         found = {need.priority for need in self.gangs} | ({0} if self.ordinary else set())
         return tuple(sorted(found, reverse=True))
+
+    def goal(self, name: str, priority: int) -> str:
+        """Return the name of a goal about gangs of a priority."""
+        return f"{name} {priority}" if len(self.priorities) > 1 else name
 
     @cached_property
     def goals(self) -> tuple[str, ...]:
@@ -93,7 +97,7 @@ class Needs:
         first: list[str] = []
         for priority in self.priorities:
             mine = [GANGS, BEYOND] if any(need.priority == priority for need in self.gangs) else []
-            first += [f"{name} {priority}" if len(self.priorities) > 1 else name for name in mine]
+            first += [self.goal(name, priority) for name in mine]
             first += [UNPLACED] if self.ordinary and priority == 0 else []
         return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
 

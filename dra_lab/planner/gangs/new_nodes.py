@@ -17,7 +17,7 @@ from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.levels import HOST_DEPTH, tree_with
 from dra_lab.planner.gangs.needs import Needs, read_needs, required_only
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Key, NewNodes, On, Slot, Spot
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, NewNodes, On, Spot
 from dra_lab.topology.new_nodes import (
     NewNode,
     NewPlace,
@@ -57,49 +57,37 @@ def needs_with(asked: AddedNodes, names: Mapping[str, Mapping[str, Path]]) -> Ne
 def enlarged(asked: AddedNodes, base: GangProblem, profiles: Sequence[int], sizes: Sizes) -> GangProblem:
     """Return a problem with nodes that may be added; `profiles` are those of the types, -1 if one was not examined.
 
-    Single nodes have slots of their own if a gang names hosts.
+    Each node has a cell of its own if a gang names hosts.
     """
     domains = _useful_domains(base.needs)
     allowed = min(domains, sizes.variables // max(1, len(asked.types)))
     spots = spots_of(asked, base.needs, allowed)
-    unit = math.lcm(*(one.exact_cost.denominator for one in asked.types))
-    new = NewNodes(complete=allowed == domains or not spots.fewer, unit=unit)
+    new = NewNodes(spots.found, spots.unit, complete=allowed == domains or not spots.fewer)
     # The domain of every tier of a new node in each spot.
     tiers = needs_with(asked, {f"+{spot.number}": spot.place.paths for spot in spots.found}).tiers
-    single = any(tier.depth == HOST_DEPTH and tier.paths for tier in base.needs.tiers)
+    hosts = [tier.depth == HOST_DEPTH and bool(tier.paths) for tier in base.needs.tiers]
     most_single = max(1, sizes.variables // max(1, len(spots.found)))
-    regions = {key: region for region, key in enumerate(base.keys)}
-    inside: dict[Hashable, list[int]] = {}
+    regions, cells = {key: region for region, key in enumerate(base.keys)}, dict(base.cells)
+    inside: dict[Hashable, list[On]] = {}
     for spot in spots.found:
-        key = tuple(tier.paths.get(f"+{spot.number}") for tier in tiers)
-        if profiles[spot.type] < 0:
-            new.complete = False
-            continue
-        cost, limit = int(asked.types[spot.type].exact_cost * unit), spot.limit
+        path = [tier.paths.get(f"+{spot.number}") for tier in tiers]
         # More nodes than pods are never of use.
-        most = _pods(base.needs) if limit is None else min(limit, _pods(base.needs))
-        new.complete = new.complete and not (single and most > most_single)
-        for count in [1] * min(most, most_single) if single else [most]:
-            number = len(new.slots)
-            region = regions.setdefault(_on_host(base.needs, key, f"+{number}"), len(regions))
-            inside.setdefault(spot.group, []).append(number)
-            new.slots.append(Slot(spot, region, profiles[spot.type], count, cost))
-    for slots in inside.values():
-        limit = new.slots[slots[0]].spot.limit
-        if limit is not None and sum(new.slots[slot].most for slot in slots) > limit:
-            new.limits.append((tuple(slots), limit))
-    new.some_of = [
-        (tuple(tuple(inside.get(group, ())) for group in several), count) for several, count in spots.some_of
-    ]
-    return replace(base, keys=list(regions), new=new)
-
-
-def _on_host(needs: Needs, key: Key, host: str) -> Key:
-    """Return the domains of a region that is one host."""
-    return tuple(
-        (host,) if path is not None and tier.depth == HOST_DEPTH else path
-        for path, tier in zip(key, needs.tiers, strict=True)
-    )
+        most = _pods(base.needs) if spot.limit is None else min(spot.limit, _pods(base.needs))
+        new.complete = new.complete and profiles[spot.type] >= 0 and not (any(hosts) and most > most_single)
+        most = min(most, most_single) if any(hosts) else most
+        mine: dict[On, list[str]] = {}
+        for name in [f"+{spot.number}.{number}" for number in range(most)] if profiles[spot.type] >= 0 else ():
+            key = tuple((name,) if one and host else one for one, host in zip(path, hosts, strict=True))
+            at = On(regions.setdefault(key, len(regions)), profiles[spot.type], spot.number)
+            mine.setdefault(at, []).append(name)
+        cells |= mine
+        inside.setdefault(spot.group, []).extend(mine)
+    for group in filter(None, inside.values()):
+        limit = spots.found[group[0].spot].limit
+        if limit is not None and sum(len(cells[at]) for at in group) > limit:
+            new.limits.append((group, limit))
+    new.some_of = [([inside.get(group, []) for group in several], count) for several, count in spots.some_of]
+    return replace(base, cells=cells, keys=list(regions), new=new)
 
 
 def _pods(needs: Needs) -> int:
@@ -114,20 +102,17 @@ def _useful_domains(needs: Needs) -> int:
     return sum(need.copies for need in needs.gangs) if same and not needs.ordinary else _pods(needs)
 
 
-def chosen(problem: GangProblem, counts: Sequence[int]) -> dict[int, int]:
-    """Return how many nodes each spot has, if each slot has some."""
+def _by_spot(counts: Mapping[On, int]) -> Counter[int]:
     found = Counter[int]()
-    for slot, count in zip(problem.new.slots, counts, strict=True):
-        found[slot.spot.number] += count
-    return {number: count for number, count in sorted(found.items()) if count}
+    for at, count in counts.items():
+        found[at.spot] += count
+    return +found
 
 
-def nodes_of(asked: AddedNodes, problem: GangProblem, counts: Sequence[int]) -> list[NewNode]:
-    """Return the nodes to add with their names."""
-    taken = set(asked.cluster.node_names)
-    spots = {slot.spot.number: slot.spot for slot in problem.new.slots}
-    found = []
-    for number, count in chosen(problem, counts).items():
+def nodes_of(asked: AddedNodes, spots: Sequence[Spot], counts: Mapping[On, int]) -> list[NewNode]:
+    """Return the nodes to add with their names; each cell has some."""
+    taken, found = set(asked.cluster.node_names), []
+    for number, count in sorted(_by_spot(counts).items()):
         one = asked.types[spots[number].type]
         for name in islice(new_names(one.name, taken), count):
             taken.add(name)
@@ -138,65 +123,45 @@ def nodes_of(asked: AddedNodes, problem: GangProblem, counts: Sequence[int]) -> 
 # ---------------------------------------------------------------------- a first answer
 
 
-def missing(problem: GangProblem, solution: GangSolution) -> Counter[int]:
-    """Return how many gangs of each need have no place, and behind them the pods of each workload."""
-    placed = Counter(one.need for one in solution.instances)
-    gangs = problem.needs.gangs
-    found = Counter({at: need.copies - placed[at] for at, need in enumerate(gangs)})
-    for at, (_, wanted) in enumerate(problem.needs.ordinary):
-        found[len(gangs) + at] = wanted - sum(solution.ordinary[at].values())
-    return +found
+def missing(problem: GangProblem, solution: GangSolution) -> bool:
+    """Say whether a gang, or a pod of an ordinary workload, has no place."""
+    wanted = sum(need.copies for need in problem.needs.gangs), sum(pods for _, pods in problem.needs.ordinary)
+    return (len(solution.instances), sum(row.total() for row in solution.ordinary)) != wanted
 
 
-def opened(problem: GangProblem, nodes: Sequence[int] | None, budget: Budget) -> list[int] | None:
-    """Return how many new nodes of each slot greedy uses to place everything, None if it does not.
+def opened(problem: GangProblem, nodes: Mapping[On, int] | None, budget: Budget) -> Mapping[On, int] | None:
+    """Return how many new nodes of each cell greedy uses to place everything, None if it does not.
 
     It has the nodes of the model, or else one in each spot. If they are too few, it has twice as many, and so on.
     """
     new = problem.new
     if nodes is None:
-        closed = {slot for several, most in new.some_of for slots in several[most:] for slot in slots}
-        nodes = [int(slot.most > 0 and number not in closed) for number, slot in enumerate(new.slots)]
-    wanted, able, before = Counter(chosen(problem, nodes)), list(nodes), 0
-    while before < sum(able) and not budget.reached:
-        before = sum(able)
-        larger, slot_of = _with(problem, able)
+        closed = {at for several, most in new.some_of for cells in several[most:] for at in cells}
+        nodes = {at: int(at not in closed) for at in problem.cells if at.spot >= 0}
+    wanted, able, before = _by_spot(nodes), nodes, 0
+    while before < sum(able.values()) and not budget.reached:
+        before = sum(able.values())
+        cells = {at: names[: able.get(at, 0)] if at.spot >= 0 else names for at, names in problem.cells.items()}
+        on = problem.on | {name: at for at, names in cells.items() if at.spot >= 0 for name in names}
+        larger = replace(problem, cells={at: names for at, names in cells.items() if names}, on=on)
         found = greedy(larger, budget.part(budget.shares.step))
         if not missing(larger, found):
-            used = Counter(slot_of[node] for node in found.nodes if node in slot_of)
-            return [used[slot] for slot in range(len(able))]
+            return Counter(on[node] for node in found.nodes if on[node].spot >= 0)
         wanted += wanted
-        able = _slots_of(problem, wanted)
+        able = _cells_of(problem, wanted)
     return None
 
 
-def _slots_of(problem: GangProblem, wanted: Mapping[int, int]) -> list[int]:
-    """Return how many nodes each slot has if spots have some, as far as there are places for them."""
-    left, places = Counter(wanted), dict[Hashable, int | None]()
-    found = []
-    for slot in problem.new.slots:
-        limit = places.setdefault(slot.spot.group, slot.spot.limit)
-        mine = min(slot.most, left[slot.spot.number])
-        mine = mine if limit is None else min(mine, limit)
-        left[slot.spot.number] -= mine
-        places[slot.spot.group] = None if limit is None else limit - mine
-        found.append(mine)
+def _cells_of(problem: GangProblem, wanted: Mapping[int, int]) -> dict[On, int]:
+    """Return how many nodes each cell has if spots have some, as far as there are places for them."""
+    left, places, found = Counter(wanted), dict[Hashable, int](), {}
+    for at in (at for at in problem.cells if at.spot >= 0):
+        spot, most = problem.new.spots[at.spot], len(problem.cells[at])
+        free = places.setdefault(spot.group, left.total() if spot.limit is None else spot.limit)
+        found[at] = mine = min(most, left[at.spot], free)
+        left[at.spot] -= mine
+        places[spot.group] -= mine
     return found
-
-
-def _with(problem: GangProblem, able: Sequence[int]) -> tuple[GangProblem, dict[str, int]]:
-    """Return the problem with a number of new nodes of each slot, and the slot of each of these."""
-    slot_of: dict[str, int] = {}
-    cells, on = {key: list(nodes) for key, nodes in problem.cells.items()}, dict(problem.on)
-    regions = {key: region for region, key in enumerate(problem.keys)}
-    for slot, count in enumerate(able):
-        new = problem.new.slots[slot]
-        for number in range(count):
-            slot_of[name := f"+{slot}.{number}"] = slot
-            key = _on_host(problem.needs, problem.keys[new.region], name)
-            on[name] = On(regions.setdefault(key, len(regions)), new.profile)
-            cells.setdefault(on[name], []).append(name)
-    return replace(problem, cells=cells, on=on, keys=list(regions), new=NewNodes()), slot_of
 
 
 @dataclass
@@ -204,16 +169,18 @@ class Spots:
     """All spots of a cluster, with at most `most` new domains of each kind.
 
     `some_of` are groups that are new domains of one kind, with how many of them may be used. `fewer` says that new
-    domains that are allowed were left out.
+    domains that are allowed were left out. Costs are whole numbers of 1/`unit`.
     """
 
     cluster: Cluster
     trees: Sequence[Hierarchy]
+    types: Sequence[NodeType]
     needs: Needs
     most: int
     found: list[Spot] = field(default_factory=list)
     some_of: list[tuple[tuple[Hashable, ...], int]] = field(default_factory=list)
     fewer: bool = False
+    unit: int = 1
     _made: dict[tuple[NewDomains, str, str], list[NewPlace]] = field(default_factory=dict)
 
     def add(self, number: int, one: NodeType) -> None:
@@ -242,7 +209,8 @@ class Spots:
         check_own_devices(self.cluster, one, [spot.place for spot in self.found[first:]])
 
     def _add_spot(self, number: int, place: NewPlace, group: Hashable, limit: int | None) -> None:
-        self.found.append(Spot(len(self.found), number, place, group, limit))
+        cost = int(self.types[number].exact_cost * self.unit)
+        self.found.append(Spot(len(self.found), number, place, group, limit, cost))
 
     def _level_of(self, one: NodeType) -> tuple[Hierarchy | None, str]:
         """Return the hierarchy and the level to which the places of a node type belong."""
@@ -281,7 +249,8 @@ class Spots:
 
 def spots_of(asked: AddedNodes, needs: Needs, domains: int) -> Spots:
     """Return the spots of all node types, with at most `domains` new domains of each kind."""
-    spots = Spots(asked.cluster, asked.hierarchies, needs, domains)
+    unit = math.lcm(*(one.exact_cost.denominator for one in asked.types))
+    spots = Spots(asked.cluster, asked.hierarchies, asked.types, needs, domains, unit=unit)
     for number, one in enumerate(asked.types):
         spots.add(number, one)
     return spots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.errors import InputError, SolverError, UnsupportedFeature
@@ -38,7 +38,7 @@ from dra_lab.planner.gangs.new_nodes import (
     wanted_gangs,
 )
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
-from dra_lab.planner.gangs.problem import GangProblem, problem_of
+from dra_lab.planner.gangs.problem import GangProblem, On, problem_of
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
@@ -151,9 +151,9 @@ class _Search:
         if not any(kind.replicas for kind in needs.kinds):
             return replace(self.answer, status=PlanStatus.OPTIMAL, bound=0.0)
         base, profiles = self._tables(needs)
-        lacking = missing(base, greedy(base, self.budget.part(self.budget.shares.step), by_value=False))
+        first = greedy(base, self.budget.part(self.budget.shares.step), by_value=False)
         self.clock.lap("greedy")
-        if not lacking:
+        if not missing(base, first):
             return self._written([], 0.0, proven=True)
         return self._by_model(enlarged(self.answer, base, profiles, self.budget.sizes))
 
@@ -190,17 +190,16 @@ class _Search:
         if sure and outcome.infeasible:
             shortfalls = _reasons(self.answer, problem, self.models, self.release, self.budget)
             return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
-        nodes = None if outcome.value is None else model.added()
+        nodes: Mapping[On, int] | None = None if outcome.value is None else model.added()
         if nodes is None or not problem.closed:
             nodes = opened(problem, nodes, self.budget)
         self.clock.lap("greedy")
-        unit = problem.new.unit
         if nodes is None:
-            return replace(self.answer, bound=bound / unit)
-        cost = sum(slot.cost * count for slot, count in zip(problem.new.slots, nodes, strict=True))
+            return replace(self.answer, bound=bound / problem.new.unit)
+        cost = sum(problem.new.spots[at.spot].cost * count for at, count in nodes.items())
         self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
-        known = None if bound > cost else bound / unit
-        return self._written(nodes_of(self.answer, problem, nodes), known, proven=bound == cost)
+        known = None if bound > cost else bound / problem.new.unit
+        return self._written(nodes_of(self.answer, problem.new.spots, nodes), known, proven=bound == cost)
 
     # ------------------------------------------------------------------ the answer as people read it
 
@@ -298,7 +297,7 @@ def _claims(
     budget: Budget,
 ) -> Iterator[Shortfall]:
     """Yield the pods that no node type can have; `short` are the kinds of pods of gangs without a domain."""
-    types = {slot.profile for slot in problem.new.slots if slot.most}
+    types = {at.profile for at in problem.cells if at.spot >= 0}
     for number, kind in enumerate(problem.needs.kinds):
         here = sum(counts[number] for counts in problem.there)
         able = any(problem.profiles[profile].bound[number] for profile in types)

@@ -52,14 +52,6 @@ def plan_gangs(
     A gang has all pods of its minimum or none. All its pods are in one domain of its required level. Other pods have
     priority 0. Nodes that are cordoned take no pods. Arguments and errors are those of `make_plan`; `hierarchies` are
     the levels above the nodes, those of the cluster by default.
-
-    Example:
-        >>> from dra_lab import Workload, load_cluster, read_sketch
-        >>> from dra_lab.planner.gangs import plan_gangs
-        >>> gang = Workload("train", read_sketch("sample:two-sockets/lesson"), count=2, level="host")
-        >>> plan = plan_gangs(load_cluster("sample:two-sockets"), [gang])
-        >>> plan.placed, plan.proven
-        ({'train': 1}, True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)

@@ -23,8 +23,7 @@ from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.fleet.together import table as table_on
 from dra_lab.planner.gangs.levels import Path
-from dra_lab.planner.gangs.needs import Needs
-from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.gangs.needs import GangNeed, Needs
 from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.scan import coupled_devices, coupled_pools
 from dra_lab.topology.new_nodes import NewPlace
@@ -119,56 +118,47 @@ class GangSolution:
 
 
 class On(NamedTuple):
-    """Where a node is: its region and its profile."""
+    """Where a node is: its region and its profile, and the spot of one that may be added, -1 for one that is there."""
 
     region: int
     profile: int
+    spot: int = -1
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Nodes of one type in one place; spots of one `group` share `limit` places, any number if it is None."""
+    """A place for nodes of one type, each with a `cost`; spots of one `group` share `limit` places, None for any."""
 
     number: int
     type: int
     place: NewPlace
     group: Hashable
     limit: int | None
-
-
-@dataclass(frozen=True)
-class Slot:
-    """Nodes that may be added, all in one spot, region and profile: `most` of them, `cost` each."""
-
-    spot: Spot
-    region: int
-    profile: int
-    most: int
     cost: int
 
 
 @dataclass
 class NewNodes:
-    """The nodes that may be added.
+    """Nodes that may be added: those of the cells of spots.
 
-    `limits` are slots with the most nodes that they have together, `some_of` slots by new domain of one kind with the
-    most domains used. `complete` says that the slots have all nodes that a cheapest answer may use. Costs are whole
+    `limits` are cells with the most nodes that they have together, `some_of` cells by new domain of one kind with the
+    most domains used. `complete` says that the cells have all nodes that a cheapest answer may use. Costs are whole
     numbers of 1/`unit`.
     """
 
-    slots: list[Slot] = field(default_factory=list)
-    limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
-    some_of: list[tuple[tuple[tuple[int, ...], ...], int]] = field(default_factory=list)
-    complete: bool = True
+    spots: list[Spot] = field(default_factory=list)
     unit: int = 1
+    limits: list[tuple[list[On], int]] = field(default_factory=list)
+    some_of: list[tuple[list[list[On]], int]] = field(default_factory=list)
+    complete: bool = True
 
 
 @dataclass
 class GangProblem:
     """Needs beside a look at the cluster: `cells` are nodes with the same profile in the same region.
 
-    `on` says where each node is, `keys` has for each region its domain of every tier. `new` are nodes that may be
-    added: places with a cost and no nodes yet.
+    `on` says where each node is, `keys` has for each region its domain of every tier. Cells of a spot of `new` are
+    places with a cost: their nodes are not there yet.
     """
 
     fleet: FleetProblem
@@ -199,8 +189,8 @@ class GangProblem:
     def small(self) -> bool:
         """Say whether the numbers of pods on all nodes are few enough for a model of what each node holds."""
         most, found = self.fleet.sizes.variables, 0
-        for _, profile in self.cells:
-            numbers = self.profiles[profile].numbers
+        for at in self.cells:
+            numbers = self.profiles[at.profile].numbers
             found += most + 1 if numbers is None else len(numbers)
             if found > most:
                 return False
@@ -209,14 +199,14 @@ class GangProblem:
     @cached_property
     def closed(self) -> bool:
         """Say whether everything is known exactly."""
-        numbers = {number for _, number in self.cells} | {slot.profile for slot in self.new.slots}
+        numbers = {at.profile for at in self.cells}
         return not self.not_examined and all(self.profiles[number].closed for number in numbers)
 
     def decided(self, budget: Budget) -> GangProblem:
         """Return the problem with the best way for all numbers if it is small, as far as there is time."""
         if not self.small:
             return self
-        for number in {number for _, number in self.cells}:
+        for number in {at.profile for at in self.cells}:
             self.profiles[number] = self.profiles[number].decided(budget)
         return replace(self)
 
@@ -238,7 +228,7 @@ class GangProblem:
     @cached_property
     def inside(self) -> list[dict[Path, list[int]]]:
         """Return for each tier the regions of each domain."""
-        regions = sorted({region for region, _ in self.cells} | {slot.region for slot in self.new.slots})
+        regions = sorted({at.region for at in self.cells})
         return [self.parted(regions, tier) for tier in range(len(self.needs.tiers))]
 
     def parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
@@ -266,20 +256,24 @@ class GangProblem:
     @cached_property
     def there(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone on nodes of the cluster."""
-        found = [[0] * self.kinds for _ in self.keys]
-        for (region, profile), nodes in self.cells.items():
-            for kind, most in enumerate(self.profiles[profile].bound):
-                found[region][kind] += len(nodes) * most
-        return found
+        return self._most_on(at for at in self.cells if at.spot < 0)
 
     @cached_property
     def capacity(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone, on all nodes that may be added."""
-        found = [list(row) for row in self.there]
-        for slot in self.new.slots:
-            for kind, most in enumerate(self.profiles[slot.profile].bound):
-                found[slot.region][kind] += slot.most * most
+        return self._most_on(self.cells)
+
+    def _most_on(self, cells: Iterable[On]) -> list[list[int]]:
+        found = [[0] * self.kinds for _ in self.keys]
+        for at in cells:
+            for kind, most in enumerate(self.profiles[at.profile].bound):
+                found[at.region][kind] += len(self.cells[at]) * most
         return found
+
+    def most_gangs(self, need: GangNeed, regions: Sequence[int]) -> int:
+        """Return the most gangs that may be in some regions, by the pods of each kind that may be there alone."""
+        caps = (self.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
+        return min([need.copies, *caps])
 
     def pods_in(self, regions: Iterable[int], kind: int) -> int:
         """Return the most pods of a kind that may be in some regions."""
@@ -327,43 +321,28 @@ def _of_sites(work: Work, sites: Sequence[Site]) -> list[Table]:
 def split_sites(fleet: FleetProblem, nodes: Sequence[str]) -> list[Site]:
     """Return nodes that share devices as sites that share none: one node has each device, or pool with counters."""
     mine, have = set(nodes), Counter[tuple[str, str]]()
-    pools: dict[tuple[str, str], str] = {}
-    devices: dict[DeviceID, str] = {}
-    for pool, seen in coupled_pools(fleet.scan).items():
+    owner: dict[tuple[str, ...], str] = {}
+    for one, seen in (*coupled_pools(fleet.scan).items(), *coupled_devices(fleet.scan).items()):
+        driver = one[0]
         if able := [node for node in seen if node in mine]:
-            pools[pool] = min(able, key=lambda node: (have[node, pool[0]], node))
-            have[pools[pool], pool[0]] += 1
-    for device, seen in coupled_devices(fleet.scan).items():
-        if able := [node for node in seen if node in mine]:
-            devices[device] = min(able, key=lambda node: (have[node, device.driver], node))
-            have[devices[device], device.driver] += 1
-    return [_site(fleet, node, pools, devices) for node in nodes]
+            owner[one] = min(able, key=lambda node: (have[node, driver], node))
+            have[owner[one], driver] += 1
+    return [_site(fleet, node, owner) for node in nodes]
 
 
-def _site(
-    fleet: FleetProblem, node: str, pools: Mapping[tuple[str, str], str], devices: Mapping[DeviceID, str]
-) -> Site:
-    problem = _part(table_on(fleet, node), pools, devices)
-
-    def free(_: str) -> Mapping[int, list[DeviceID]]:
-        return {at: list(group.devices) for at, group in enumerate(problem.groups)}
-
-    return Site((node,), parts_on(fleet, node), lambda: problem, devices=free)
-
-
-def _part(
-    problem: AllocationProblem, pools: Mapping[tuple[str, str], str], devices: Mapping[DeviceID, str]
-) -> AllocationProblem:
-    """Return a node's problem with its part; a request for all devices that needs another one cannot be served."""
+def _site(fleet: FleetProblem, node: str, owner: Mapping[tuple[str, ...], str]) -> Site:
+    """Return a node with its part of devices; a request for all devices that needs another one cannot be served."""
+    problem = table_on(fleet, node)
     groups, lost = [], set(problem.impossible)
     for group in problem.groups:
-        mine = tuple(
-            device
-            for device in group.devices
-            if pools.get((device.driver, device.pool), devices.get(device, problem.node)) == problem.node
-        )
+        mine = tuple(one for one in group.devices if owner.get(one[:2], owner.get(one, node)) == node)
         if len(mine) < group.size:
             lost.update(ask for ask in group.asks if problem.asks[ask].all_devices)
         if mine:
             groups.append(changed(group, devices=mine))
-    return changed(problem, groups=tuple(groups), impossible=frozenset(lost))
+    part = changed(problem, groups=tuple(groups), impossible=frozenset(lost))
+
+    def free(_: str) -> Mapping[int, list[DeviceID]]:
+        return {at: list(group.devices) for at, group in enumerate(groups)}
+
+    return Site((node,), parts_on(fleet, node), lambda: part, devices=free)

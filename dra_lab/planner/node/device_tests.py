@@ -13,13 +13,12 @@ from dra_lab.index.in_use import Counter, Draws, consumption, counted_pools, gro
 from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, DeviceTaint
+from dra_lab.model.device import Device, DeviceTaint, capacity_use
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import NANO
 from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask
 from dra_lab.scheduler.candidates import untolerated
-from dra_lab.scheduler.capacity import capacity_use
 from dra_lab.scheduler.counters import counters_left
 
 
@@ -90,13 +89,7 @@ def device_use(gates: Gates, ask: Ask, device: Device, driver: str) -> Amounts |
     """
     if not (gates.consumable_capacity and (ask.capacity or device.capacity)):
         return {}
-    use = capacity_use(
-        device,
-        ask.capacity,
-        fractional=gates.fractional_range,
-        defects=gates.defects,
-        driver=driver if gates.from_1_38 else "",
-    )
+    use = capacity_use(device, ask.capacity, gates, driver)
     return None if use is None else {key: Fraction(amount, NANO) for key, amount in use.items()}
 
 

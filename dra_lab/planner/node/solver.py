@@ -13,7 +13,6 @@ from typing import Any
 
 import highspy
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab._workarounds import HIGHS_SCHEDULER
@@ -32,7 +31,7 @@ Options = Mapping[str, object]
 # ---------------------------------------------------------------- integer models
 
 
-def minimise(lp: Any, expression: Expression, solver: str, budget: Budget, options: Options | None = None) -> Outcome:
+def minimise(lp: Any, expression: Expression, solver: str, budget: Budget) -> Outcome:
     """Minimise an expression over a PuLP model, whose variables have the values of the start.
 
     Afterwards every `varValue` is an integer, or None where nothing was found.
@@ -42,7 +41,6 @@ def minimise(lp: Any, expression: Expression, solver: str, budget: Budget, optio
         expression: What is minimised.
         solver: "HiGHS" or "CBC".
         budget: When to stop.
-        options: Options for HiGHS alone.
 
     Returns:
         What was shown, see `minimise_rows`.
@@ -52,7 +50,7 @@ def minimise(lp: Any, expression: Expression, solver: str, budget: Budget, optio
     """
     lp.setObjective(pulp.LpAffineExpression(expression))
     variables = lp.variables()
-    outcome, values = minimise_rows(Rows.of(lp, variables), solver, budget, options)
+    outcome, values = minimise_rows(Rows.of(lp, variables), solver, budget)
     for index, variable in enumerate(variables):
         variable.varValue = None if values is None else int(values[index])
     return outcome
@@ -149,16 +147,6 @@ ENGINES: dict[str, Callable[[Rows, Budget, Options | None], Claim]] = {"HiGHS": 
 # ---------------------------------------------------------------- linear relaxations
 
 
-class Relaxed(Struct, frozen=True):
-    """The solution of a linear model: `values` of the columns, None if none was found.
-
-    `bound` is an integer that no whole values undercut, recounted from the prices of the rows; None for no bound.
-    """
-
-    values: Array | None
-    bound: int | None
-
-
 class LinearProgram:
     """The linear relaxation of a model in HiGHS, which is kept: costs may change, and rows may be added.
 
@@ -187,8 +175,11 @@ class LinearProgram:
             upper=np.append(rows.upper, upper),
         )
 
-    def minimise(self, cost: Array, budget: Budget, offset: float = 0.0) -> Relaxed:
-        """Minimise cost · values + offset over the rows. Raises SolverError if HiGHS itself fails."""
+    def bound(self, cost: Array, budget: Budget, offset: float = 0.0) -> int | None:
+        """Return an integer that cost · values + offset does not undercut for whole values; None if none was found.
+
+        It is recounted from the prices of the rows. Raises SolverError if HiGHS itself fails.
+        """
         engine = self._engine
         self.rows = replace(self.rows, cost=cost, offset=offset)
         engine.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
@@ -198,22 +189,8 @@ class LinearProgram:
             engine.clearSolver()
             engine.setOptionValue("simplex_strategy", _DUAL)
             run_within(engine, budget)
-        return _relaxed(engine, self.rows)
-
-
-def relaxed_bound(rows: Rows, budget: Budget) -> int | None:
-    """Return an integer that no solution of a model undercuts, by its linear relaxation; None if none was found."""
-    engine = _engine({})
-    pass_rows(engine, rows, whole=False)
-    run_within(engine, budget)
-    return _relaxed(engine, rows).bound
-
-
-def _relaxed(engine: Any, rows: Rows) -> Relaxed:
-    solution, feasible = engine.getSolution(), int(highspy.SolutionStatus.kSolutionStatusFeasible)
-    found = solution.value_valid and engine.getInfo().primal_solution_status == feasible
-    bound = integer_bound(rows.bound_by(np.array(solution.row_dual))) if solution.dual_valid else None
-    return Relaxed(np.array(solution.col_value) if found else None, bound)
+        solution = engine.getSolution()
+        return integer_bound(self.rows.bound_by(np.array(solution.row_dual))) if solution.dual_valid else None
 
 
 # ---------------------------------------------------------------- HiGHS

@@ -38,10 +38,7 @@ _BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.
 
 @dataclass(frozen=True)
 class HwlocPlace:
-    """Where the walk is: what the elements above say about a device below.
-
-    `place` is the nearest object of the machine itself (not of PCI) and `nodeset` its NUMA nodes.
-    """
+    """The elements above: `place` is the nearest object that is not of PCI, `nodeset` its NUMA nodes."""
 
     package: str = ""
     nodeset: str = ""
@@ -55,9 +52,8 @@ class HwlocObjects:
     """What the objects of a file contain, in its order.
 
     `bits` says that types of kernel names are bits (version 3). `packages` are number and NUMA nodes of each socket
-    whose number is known. `cores` are the CPUs of each core. `found` are the PCI devices with address and place.
-    `unknown` is the first object of each type that hwloc does not have. `nodesets` is what objects of the machine say
-    of NUMA nodes.
+    whose number is known. `found` are the PCI devices with address and place. `unknown` is the first object of each
+    type that hwloc does not have.
     """
 
     source: str
@@ -194,7 +190,6 @@ _NUMBERED = re.compile(r"(nvml|rsmi|cuda)(\d{1,4})", re.ASCII)
 
 # hwloc.h: up to version 2 an enumeration (2 network, 3 OpenFabrics); from version 3 bits (16 network, 32 OpenFabrics).
 _ENUM = {"2": "interface", "3": "rdmaDevice"}
-_BITS = ((16, "interface"), (32, "rdmaDevice"))
 
 # NUMA nodes that are not the main memory of CPUs (hwloc's subtypes, docs "Heterogeneous memory")
 _OTHER_MEMORY = ("GPUMemory", "SPM", "NVM", "CXL-DRAM", "CXL-NVM")
@@ -327,14 +322,8 @@ def _named(objects: HwlocObjects, element: XmlElement) -> Iterator[tuple[str, Fa
     # CUDA may count the fastest first; the vendor's tool does not
     tool = any(device.get("name").startswith(("nvml", "rsmi")) for device in kernel)
     for device in kernel:
-        name, kind = device.get("name"), device.get("osdev_type")
-        if objects.bits:
-            mask = int(kind) if re.fullmatch(r"\d{1,4}", kind, re.ASCII) else 0
-            role = next((role for bit, role in _BITS if mask & bit and not _is_rdma(name, mask)), "")
-            role = "rdmaDevice" if _is_rdma(name, mask) else role
-        else:
-            role = _ENUM.get(kind, "")
-        if role and name:
+        name = device.get("name")
+        if (role := _role(objects, name, device.get("osdev_type"))) and name:
             yield role, Fact(name, objects.origin(device, "name"))
         number = _NUMBERED.fullmatch(name)
         if number and (number[1] != "cuda" or not tool):
@@ -345,11 +334,14 @@ def _named(objects: HwlocObjects, element: XmlElement) -> Iterator[tuple[str, Fa
                 yield role, Fact(own[key].get("value"), objects.origin(own[key]))
 
 
-def _is_rdma(name: str, mask: int) -> bool:
-    """Say whether an OSDev with both bits (48, version 3) is the RDMA device and not the interface."""
-    if mask & 48 == 48:
-        return not re.match(r"(en|eth|ib\d|ib[ps]|wl|bond)", name)
-    return bool(mask & 32)
+def _role(objects: HwlocObjects, name: str, kind: str) -> str:
+    """Return "interface" or "rdmaDevice" for an OSDev; with both bits (version 3) the name decides."""
+    if not objects.bits:
+        return _ENUM.get(kind, "")
+    mask = int(kind) if re.fullmatch(r"\d{1,4}", kind, re.ASCII) else 0
+    if mask & 32 and not (mask & 16 and re.match(r"(en|eth|ib\d|ib[ps]|wl|bond)", name)):
+        return "rdmaDevice"
+    return "interface" if mask & 16 else ""
 
 
 def _infos(element: XmlElement) -> dict[str, XmlElement]:

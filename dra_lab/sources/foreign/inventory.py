@@ -276,24 +276,6 @@ def vendor_findings(inventory: Inventory, found: Vendors) -> Iterator[Finding]:
         yield Finding("made-vendor", severity, inventory.source, message, advice)
 
 
-def _rows(inventory: Inventory) -> Iterator[tuple[str, str, str, object, str]]:
-    for device in inventory.devices:
-        for name in FACTS:
-            fact = device.facts.get(name)
-            if fact is not None:
-                yield device.kind, device.name, name, fact.value, str(fact.origin)
-    for node in inventory.cpu_nodes:
-        values = (
-            ("cpus", None if node.cpus is None else len(node.cpus)),
-            ("socket", node.socket),
-            ("memory", node.memory),
-            ("threadsPerCore", node.threads_per_core),
-        )
-        for name, value in values:
-            if value is not None:
-                yield "cpu", f"NUMA node {node.numa_node}", name, value, str(node.origin)
-
-
 INVENTORY_HEAD = ("device", "kind", "model", "address", "PCIe root", "switch", "NUMA node", "from")
 
 
@@ -303,14 +285,14 @@ def inventory_rows(inventory: Inventory) -> Iterator[tuple[str, ...]]:
         root = device.text("pcieRoot") or (f"({device.text('rootGroup')})" if device.text("rootGroup") else "")
         places = (root, device.text("switch"), device.text("numaNode"))
         where = str(device.origin).partition(",")[0]
-        yield device.name, device.kind, model_words(device), device.text("address"), *places, where
+        yield device.name, device.kind, _model_words(device), device.text("address"), *places, where
     for node in inventory.cpu_nodes:
         cpus = "? CPUs" if node.cpus is None else f"{len(node.cpus)} CPUs"
         where = str(node.origin).partition(",")[0]
         yield f"NUMA node {node.numa_node}", "cpu", cpus, "", "", "", str(node.numa_node), where
 
 
-def model_words(device: InventoryDevice) -> str:
+def _model_words(device: InventoryDevice) -> str:
     """Return the model of a device, else its vendor with the PCI id: `NVIDIA GPU`, `AMD GPU (1002:740c)`."""
     vendor, number = device.text("vendor"), device.text("device")
     if device.text("model") or not vendor:
@@ -323,7 +305,18 @@ def model_words(device: InventoryDevice) -> str:
 
 def inventory_values(inventory: Inventory) -> dict[str, dict[str, object]]:
     """Return the values of an inventory by the name of the device and of the fact."""
+    rows: list[tuple[str, str, str, object, Origin]] = [
+        (device.kind, device.name, name, device.facts[name].value, device.facts[name].origin)
+        for device in inventory.devices
+        for name in FACTS
+        if name in device.facts
+    ]
+    for node in inventory.cpu_nodes:
+        values = {"cpus": None if node.cpus is None else len(node.cpus), "socket": node.socket, "memory": node.memory}
+        values["threadsPerCore"] = node.threads_per_core
+        known = ((name, value) for name, value in values.items() if value is not None)
+        rows += [("cpu", f"NUMA node {node.numa_node}", name, value, node.origin) for name, value in known]
     found: dict[str, dict[str, object]] = {}
-    for kind, name, fact, value, origin in _rows(inventory):
-        found.setdefault(name, {"kind": kind})[fact] = {"value": value, "origin": origin}
+    for kind, name, fact, value, origin in rows:
+        found.setdefault(name, {"kind": kind})[fact] = {"value": value, "origin": str(origin)}
     return found

@@ -121,32 +121,10 @@ def make_cluster(
     """Return `count` equal nodes (`node-1`, ...) with the slices that drivers would publish for an inventory.
 
     The data file of each driver says what it would publish. Other data of an inventory becomes the nodes' places: a
-    plan uses it, and kube-scheduler never sees it. The cluster's name and findings say that nothing was read from a
-    cluster. Classes are left out: the documented ones stand in for them and are exported with a claim.
-
-    Args:
-        inventory: The hardware of one server, from `read_inventory`.
-        drivers: The drivers to plan for. Default: NVIDIA's, AMD's or Intel's by the vendor of the GPUs, dra.net for the
-            NICs, dra.cpu for the CPUs. If the file does not name the vendor of a GPU, it is that of the GPU driver in
-            `drivers`, else the usual one of its PCI class, else NVIDIA; a Finding reports it.
-        cpu_mode: "grouped" (one device per NUMA node) or "individual" (one device per CPU).
-        count: The number of nodes, from 1.
-        node: The beginning of the nodes' names, in lower case.
-
-    Returns:
-        The cluster, without claims.
-
-    Raises:
-        InputError: A driver, the mode, the count or the name is not valid, or no device is left.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from dra_lab.sources.foreign import make_cluster, read_inventory
-        >>> # NCCL's file of a server with one GPU.
-        >>> gpu = '<pci busid="0:10:1c.0" class="0x030200"><gpu/></pci>'
-        >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{gpu}</cpu></system>')
-        >>> make_cluster(read_inventory("nccl.xml"), count=2).node_names
-        ('node-1', 'node-2')
+    plan uses it, and kube-scheduler never sees it. Classes are left out: the documented ones stand in for them and are
+    exported with a claim. The default drivers are those of the GPUs' vendors, dra.net for NICs and dra.cpu for CPUs
+    (`vendors`). `cpu_mode` is "grouped" (one device per NUMA node) or "individual" (one device per CPU). Raises
+    InputError if a driver, the mode, the count or the name is not valid, or if no device is left.
     """
     found = vendors(inventory, drivers)
     rules = list(_rules(_chosen(inventory, drivers, found), cpu_mode))
@@ -298,6 +276,7 @@ def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
 
 
 def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:
+    chosen = {driver for driver, _ in rules}
     left_out: dict[tuple[str, str], list[InventoryDevice]] = {}
     for device in made.unused:
         if device.value("management"):
@@ -311,7 +290,6 @@ def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
         left_out.setdefault((device.kind, made.vendors.of(device) if device.kind == "gpu" else ""), []).append(device)
     for (kind, vendor), devices in left_out.items():
         yield _left_out(kind, vendor, devices, rules)
-    chosen = {driver for driver, _ in rules}
     for node in made.inventory.cpu_nodes:
         if node.cpus is None and "dra.cpu" in chosen:
             message = "the file does not say its CPUs, so dra-lab makes no CPU device"

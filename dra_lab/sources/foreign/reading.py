@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
@@ -20,21 +19,13 @@ from dra_lab.sources.foreign.nccl import read_nccl
 from dra_lab.sources.foreign.nvidia_smi import looks_like_topo, read_topo
 from dra_lab.sources.foreign.xml_text import XmlElement, parse_xml
 
-
-class XmlFormat(NamedTuple):
-    """A format in XML: what writes it, in words, and its reader."""
-
-    words: str
-    read: Callable[[XmlElement, str], Inventory]
-
-
-XML_FORMATS: Mapping[str, XmlFormat] = {
-    "topology": XmlFormat("XML of hwloc 2 and later (lstopo topology.xml)", read_hwloc),
-    "system": XmlFormat("the XML of NCCL or RCCL", read_nccl),
+XML_FORMATS: Mapping[str, tuple[str, Callable[[XmlElement, str], Inventory]]] = {
+    "topology": ("XML of hwloc 2 and later (lstopo topology.xml)", read_hwloc),
+    "system": ("the XML of NCCL or RCCL", read_nccl),
 }
-"""The formats in XML, by the name of the outermost element."""
+"""What writes a format in XML, in words, and its reader, by the name of the outermost element."""
 
-_KNOWN = " or ".join(", ".join(("nvidia-smi topo -m", *(one.words for one in XML_FORMATS.values()))).rsplit(", ", 1))
+_KNOWN = " or ".join(", ".join(("nvidia-smi topo -m", *(words for words, _ in XML_FORMATS.values()))).rsplit(", ", 1))
 
 
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[?!a-zA-Z]")
@@ -47,28 +38,18 @@ _OTHER_TOOLS = re.compile(
 
 
 def read_inventory(path: str | Path) -> Inventory:
-    """Return the hardware of one server, as a topology file describes it.
+    """Return the hardware of one server, as a file of `nvidia-smi topo -m`, hwloc XML or NCCL XML describes it.
 
-    Args:
-        path: A file with the output of `nvidia-smi topo -m`, or with the XML of hwloc or NCCL.
-
-    Returns:
-        The devices and CPUs, each value with the line that it comes from.
-
-    Raises:
-        SourceError: With line and element, for a file that is missing, too large, none of the formats, broken, or in
-            contradiction with itself.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from dra_lab.sources.foreign import read_inventory
-        >>> # NCCL's file of a server with one GPU.
-        >>> gpu = '<pci busid="0:10:1c.0" class="0x030200"><gpu/></pci>'
-        >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{gpu}</cpu></system>')
-        >>> [device.kind for device in read_inventory("nccl.xml").devices]
-        ['gpu']
+    Raises SourceError with line and element for a file that is missing, too large, none of the formats, broken, or in
+    contradiction with itself.
     """
-    return decode_inventory(_bytes(path), str(path))
+    try:
+        data = read_bytes(expanded(path), MAX_BYTES)
+    except SourceError as error:
+        # a name with a star is rarely a file's: it is the number of nodes, mistyped
+        advice = "; write the number of nodes after *, for example *8" if "*" in Path(path).name else ""
+        raise SourceError(f"{error.message}{advice}") from None
+    return decode_inventory(data, str(path))
 
 
 def decode_inventory(data: bytes, source: str) -> Inventory:
@@ -76,13 +57,13 @@ def decode_inventory(data: bytes, source: str) -> Inventory:
     if len(data) > MAX_BYTES:
         raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))
     plain = as_utf8(data)
-    if is_xml(plain):
+    if _XML.match(plain):
         root = parse_xml(plain, source, None if plain is data else "utf-8")
         known = XML_FORMATS.get(root.tag)
         if known is None:
             what = f"the outermost element is <{root.tag[:40]}>; dra-lab reads {_KNOWN}"
             raise SourceError(what, origin=Origin(source, line=root.line))
-        return known.read(root, source)
+        return known[1](root, source)
     text = plain.decode(errors="replace")
     if not looks_like_topo(text):
         raise SourceError(f"dra-lab does not read this topology format; it reads {_KNOWN}", origin=Origin(source))
@@ -93,24 +74,11 @@ def is_topology(data: bytes) -> bool:
     """Say whether the beginning of a file looks like a topology file and not like documents of Kubernetes."""
     plain = as_utf8(data[: 2**16], cut=True)
     text = plain.decode(errors="replace")
-    return is_xml(plain) or looks_like_topo(text) or _OTHER_TOOLS.search(text) is not None
-
-
-def is_xml(data: bytes) -> bool:
-    """Say whether a file begins as XML does."""
-    return _XML.match(data) is not None
-
-
-def _bytes(path: str | Path) -> bytes:
-    try:
-        return read_bytes(expanded(path), MAX_BYTES)
-    except SourceError as error:
-        # a name with a star is rarely a file's: it is the number of nodes, mistyped
-        advice = "; write the number of nodes after *, for example *8" if "*" in Path(path).name else ""
-        raise SourceError(f"{error.message}{advice}") from None
+    return _XML.match(plain) is not None or looks_like_topo(text) or _OTHER_TOOLS.search(text) is not None
 
 
 _LOOKED_AT = 2**16
+_NOT_TOPOLOGY = (".json", ".yaml", ".yml", ".gz", ".tgz")
 _COUNT = re.compile(r"(.*)\*(\d{1,5})(?:@(.*))?", re.ASCII)
 
 
@@ -129,7 +97,7 @@ def cluster_of_file(source: str | Path) -> Cluster | None:
         drivers = tuple(part.strip() for part in (found[3] or "").split(",") if part.strip())
         return topology_cluster(found[1], int(found[2]), drivers, name=text)
     path = expanded(source)
-    if not path.is_file() or path.suffix.lower() in (".json", ".yaml", ".yml", ".gz", ".tgz"):
+    if not path.is_file() or path.suffix.lower() in _NOT_TOPOLOGY:
         return None
     try:
         with path.open("rb") as content:
@@ -157,8 +125,7 @@ def cluster_of_texts(texts: Mapping[str, str | bytes]) -> Cluster | None:
     Raises SourceError where another file comes with it: one topology file is one kind of node, and a cluster by itself.
     """
     data = {name: text.encode() if isinstance(text, str) else text for name, text in texts.items()}
-    known = (".json", ".yaml", ".yml", ".gz", ".tgz")
-    topologies = [name for name, text in data.items() if not name.lower().endswith(known) and is_topology(text)]
+    topologies = [n for n, text in data.items() if not n.lower().endswith(_NOT_TOPOLOGY) and is_topology(text)]
     if not topologies:
         return None
     if len(texts) > 1:

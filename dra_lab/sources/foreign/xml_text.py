@@ -22,17 +22,16 @@ MAX_ATTRIBUTES = 1_000_000
 
 @dataclass(slots=True)
 class XmlElement:
-    """An XML element: tag, attributes, children in order, its text, and the line on which it begins."""
+    """An XML element: tag, attributes, children in order, and the line on which it begins."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[XmlElement] = field(default_factory=list)
-    text: str = ""
 
-    def get(self, name: str, default: str = "") -> str:
-        """Return an attribute, `default` where it is absent."""
-        return self.attributes.get(name, default)
+    def get(self, name: str) -> str:
+        """Return an attribute, "" where it is absent."""
+        return self.attributes.get(name, "")
 
     def named(self, tag: str) -> Iterator[XmlElement]:
         """Yield the children with a tag."""
@@ -75,15 +74,13 @@ class _Reader:
         self.open: list[XmlElement] = []
         self.count = self.attributes = 0
         self.parser = expat.ParserCreate(encoding)
-        self.parser.buffer_text = True
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
+        self.parser.EndElementHandler = lambda _tag: self.open.pop()
         self.parser.StartDoctypeDeclHandler = self._doctype
-        self.parser.EntityDeclHandler = self._entity
-        self.parser.ExternalEntityRefHandler = self._outside
-        self.parser.SkippedEntityHandler = self._entity
+        self.parser.SkippedEntityHandler = lambda *_: self._refuse(
+            "it uses its own entity, which topology files never do, so dra-lab does not read it"
+        )
 
     def _refuse(self, what: str) -> NoReturn:
         raise SourceError(what, origin=Origin(self.source, line=self.above + self.parser.CurrentLineNumber))
@@ -104,25 +101,9 @@ class _Reader:
             self.root = element
         self.open.append(element)
 
-    def _end(self, _tag: str) -> None:
-        self.open.pop()
-
-    def _text(self, text: str) -> None:
-        # Text between children has no meaning in these files, and adding it piece by piece would take hours.
-        if self.open and not self.open[-1].children and text.strip():
-            self.open[-1].text += text
-
     def _doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool) -> None:  # noqa: FBT001 - the signature is expat's
         if has_internal_subset:
             self._refuse(
                 "it declares its own markup (an internal DTD), which topology files never do, so dra-lab does not "
                 "read it"
             )
-
-    def _entity(self, *_declared: object) -> None:
-        self._refuse("it uses its own entity, which topology files never do, so dra-lab does not read it")
-
-    def _outside(self, *_reference: object) -> int:
-        self._refuse(
-            "it refers to something outside the file, which topology files never do, so dra-lab does not read it"
-        )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.connection import IN_CLUSTER, PREFIX, Context, contexts, find_context
 from dra_lab.sources.live.following import ClusterFollower, Following, FollowState
-from dra_lab.sources.live.kubeconfig import IN_CLUSTER, PREFIX, Context, contexts, find_context
 from dra_lab.sources.live.reading import OnProgress, Progress, Read, load_context
 
 __all__ = [

@@ -1,21 +1,157 @@
-"""A client that can only read: GET, with time-outs, retries and a clear refusal; no other verb exists in it."""
+"""A client that can only read: GET, with time-outs, retries, and errors for what a server or the network answers."""
 
 from __future__ import annotations
 
 import math
 import random
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
+import msgspec
+
 from dra_lab.errors import Cancelled, SourceError
+from dra_lab.model.decoding import from_json
 from dra_lab.sources.live.connection import Connection
-from dra_lab.sources.live.refusals import Refusal, Unreachable, refusal_of, unreachable_of
+
+
+class Refusal(SourceError):
+    """The API server answered with a status of failure.
+
+    `status` is the HTTP status, `reason` the `reason` of its Status object (`Forbidden`, `Expired`, ...) or "",
+    `retry_after` the seconds that it asks to wait, `detail` its own words.
+    """
+
+    def __init__(self, status: int, reason: str, detail: str, message: str, retry_after: float | None = None) -> None:
+        """Keep the parts in addition to the message."""
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.detail = detail
+        self.retry_after = retry_after
+
+    @property
+    def expired(self) -> bool:
+        """Say whether what was asked for is too old to be continued or resumed (410, `Expired` or `Gone`)."""
+        return self.status == 410 or self.reason in ("Expired", "Gone")
+
+    @property
+    def passing(self) -> bool:
+        """Say whether the same request may be answered later: too many requests, or a failure of the server's own."""
+        return self.status == 429 or 500 <= self.status <= 599
+
+    @property
+    def busy(self) -> bool:
+        """Say whether the server has too much to do or is just being started or stopped."""
+        return self.status in (429, 503)
+
+
+class Unreachable(SourceError):
+    """There was no whole answer.
+
+    `passing` says that another try may succeed (an interrupted or stalled connection), and `silent` that nothing
+    arrived in time. `away` says that there was no connection. That passes if there was one before, because API servers
+    restart.
+    """
+
+    def __init__(self, message: str, *, passing: bool, silent: bool = False, away: bool = False) -> None:
+        """Keep whether trying again is of use."""
+        super().__init__(message)
+        self.passing = passing
+        self.silent = silent
+        self.away = away
+
+
+class _Status(msgspec.Struct):
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+
+
+MAX_WORDS = 300
+
+
+def refusal_of(status: int, body: bytes, headers: Any, server: str) -> Refusal:
+    """Return what a status of failure means; the body is a Status object, or words of something in between."""
+    try:
+        found = from_json(body, _Status)
+        reason, detail = found.reason, found.message
+    except (msgspec.MsgspecError, RecursionError):
+        reason, detail = "", " ".join(body[:MAX_WORDS].decode("utf-8", "replace").split())
+    words = f"{server} answers {status}{f' ({detail[:MAX_WORDS]})' if detail else ''}"
+    retry_after = None
+    with suppress(TypeError, ValueError):  # absent, or a date
+        retry_after = max(0.0, float(headers.get("Retry-After")))
+    return Refusal(status, reason, detail[:MAX_WORDS], words, retry_after)
+
+
+def status_of_event(value: bytes) -> Refusal:
+    """Return the refusal that an event of type ERROR carries as its object."""
+    try:
+        status = from_json(value, _Status)
+    except (msgspec.MsgspecError, RecursionError):
+        status = _Status("an event of type ERROR without a Status")
+    detail = status.message[:MAX_WORDS]
+    return Refusal(status.code, status.reason, detail, f"the watch ended with {status.code} {status.reason} ({detail})")
+
+
+def unreachable_of(error: Exception, server: str) -> Unreachable:
+    """Return why there was no answer, in words that say what to look at; the cause is the innermost known one."""
+    from urllib3 import exceptions as urllib3
+
+    causes = tuple(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            why = f"the certificate of {server} is not trusted: {cause.verify_message or _words(cause)}"
+            advice = "check certificate-authority and tls-server-name in the kubeconfig"
+            return Unreachable(f"{why}; {advice}", passing=False)
+    # OpenSSL's names of a connection that is cut in the handshake
+    in_tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if in_tls is not None and not isinstance(in_tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        words = f"no TLS connection to {server}: {_words(in_tls)}; is this the port of the API server?"
+        return Unreachable(words, passing=False)
+    of_system = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
+    unresolved, system = "this machine cannot resolve its name", next(of_system, "there is no connection").lower()
+    refused, late = "the proxy refuses the connection", "it does not answer in time"
+    named = (
+        (urllib3.NameResolutionError, unresolved, "check the server in the kubeconfig, or your VPN"),
+        (urllib3.ProxyError, refused, "check proxy-url, HTTPS_PROXY and NO_PROXY"),
+        (urllib3.NewConnectionError, system, "is it running, and is the port right?"),
+        (urllib3.ConnectTimeoutError, late, "is there a firewall, or a VPN to turn on?"),
+    )
+    for kind, what, advice in named:
+        if any(isinstance(cause, kind) for cause in causes):
+            return Unreachable(f"{server} cannot be reached: {what}; {advice}", passing=False, away=True)
+    if any(isinstance(cause, urllib3.ReadTimeoutError | TimeoutError) for cause in causes):
+        return Unreachable(f"{server} stopped in the middle of an answer", passing=True, silent=True)
+    words = _words(causes[-1])
+    detail = "" if words == type(causes[-1]).__name__ else f" ({words})"
+    return Unreachable(f"the connection to {server} was interrupted{detail}", passing=True)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    pending: list[Any] = [error]
+    while pending:
+        found = pending.pop(0)
+        if not isinstance(found, BaseException) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        pending += [*found.args, getattr(found, "reason", None), found.__cause__, found.__context__]
+
+
+def _words(error: BaseException) -> str:
+    # the texts of nested network errors hold addresses of objects, those of values what was sent
+    text = getattr(error, "strerror", None) or (error.args[0] if error.args else "")
+    plain = isinstance(text, str) and "object at 0x" not in text and not isinstance(error, ValueError)
+    return text[:MAX_WORDS] if plain else type(error).__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +248,12 @@ class ReadingClient:
         """
         return self._retried(lambda: self._once(path, query), attempts or self.limits.attempts)
 
-    def stream(self, path: str, query: Query = {}) -> Stream:  # noqa: B006  never changed
-        """Begin an answer that comes line by line (a watch); not tried again. Raises like `get`."""
+    @contextmanager
+    def lines(self, path: str, query: Query) -> Iterator[Iterator[bytes]]:
+        """Begin an answer that goes on until the server ends it (a watch), not tried again. Raises like `get`.
+
+        Its lines raise Unreachable when the connection is cut or silent too long.
+        """
         used = self._connection
         try:
             response = self._begun(path, query)
@@ -122,7 +262,11 @@ class ReadingClient:
                 raise
             self._renew(used)
             response = self._begun(path, query)
-        return Stream(response, used.server, self.limits.body)
+        try:
+            yield self._lines(response, used.server)
+        finally:
+            with suppress(Exception):
+                response.close()
 
     def close(self) -> None:
         """Close the connections."""
@@ -142,6 +286,20 @@ class ReadingClient:
         if socket is not None:
             socket.settimeout(self.limits.idle)
         return response
+
+    def _lines(self, response: Any, server: str) -> Iterator[bytes]:
+        rest = b""
+        try:
+            pieces = iter(partial(response.read1, _CHUNK, decode_content=True), b"")
+            for part in response.stream(_CHUNK, decode_content=True) if response.chunked else pieces:
+                *whole, rest = (rest + part).split(b"\n")
+                if len(rest) > self.limits.body:
+                    raise Unreachable(f"{server} sends a line that does not end", passing=True)
+                yield from filter(None, whole)
+        except SourceError:
+            raise
+        except Exception as error:  # noqa: BLE001  see `_once`
+            raise unreachable_of(error, server) from None
 
     def _retried(self, call: Callable[[], T], attempts: int) -> T:
         attempt, renewed = 0, False
@@ -225,33 +383,3 @@ class ReadingClient:
         except Exception as error:  # noqa: BLE001  see above
             raise unreachable_of(error, connection.server) from None
         raise refusal_of(response.status, body, response.headers, connection.server)
-
-
-class Stream:
-    """The lines of an answer that goes on until the server ends it."""
-
-    def __init__(self, response: Any, server: str, limit: int) -> None:
-        """Read from a response whose headers have come; a line longer than `limit` bytes is refused."""
-        self._response = response
-        self._server = server
-        self._limit = limit
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines without their ends. Raises Unreachable when the connection is cut or silent too long."""
-        rest = b""
-        try:
-            pieces = iter(partial(self._response.read1, _CHUNK, decode_content=True), b"")
-            for part in self._response.stream(_CHUNK, decode_content=True) if self._response.chunked else pieces:
-                *whole, rest = (rest + part).split(b"\n")
-                if len(rest) > self._limit:
-                    raise Unreachable(f"{self._server} sends a line that does not end", passing=True)
-                yield from filter(None, whole)
-        except SourceError:
-            raise
-        except Exception as error:  # noqa: BLE001  see ReadingClient
-            raise unreachable_of(error, self._server) from None
-
-    def release(self) -> None:
-        """Give the socket back; called by the thread that read the lines."""
-        with suppress(Exception):
-            self._response.close()

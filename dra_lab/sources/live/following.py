@@ -15,15 +15,12 @@ import msgspec
 from dra_lab.errors import Cancelled, DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.decoding import decoder
-from dra_lab.sources.live.client import ReadingClient, ReadLimits
-from dra_lab.sources.live.connection import connect
+from dra_lab.model.decoding import from_json
+from dra_lab.sources.live.client import ReadingClient, ReadLimits, Refusal, Unreachable, status_of_event
+from dra_lab.sources.live.connection import PREFIX, connect, find_context
 from dra_lab.sources.live.kinds import Served, discover, read_custom
-from dra_lab.sources.live.kubeconfig import PREFIX, find_context
-from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.missing import refused_credentials, right_missing
-from dra_lab.sources.live.pages import decode_item, list_kind
-from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
+from dra_lab.sources.live.pages import LiveObjects, decode_item, list_kind
 
 GATHER = 0.5
 """Seconds in which changes are gathered before they become a snapshot; a change is seen so much later at least."""
@@ -69,9 +66,6 @@ class _Object(msgspec.Struct):
 class _Event(msgspec.Struct):
     type: str
     object: msgspec.Raw
-
-
-_EVENT, _OBJECT = decoder(_Event), decoder(_Object)
 
 
 class Watch:
@@ -157,22 +151,21 @@ class Watch:
             "timeoutSeconds": seconds,
         }
         begin, some = time.monotonic(), False
-        stream = self.client.stream(self.served.path(self.space), query)
-        try:
-            self.moved = time.monotonic()
-            self.follower.well(self)
-            for line in stream.lines():
-                if self._event(line):
-                    self.follower.changed()
-                some, self.failures, self.forgotten, self.moved = True, 0, 0, time.monotonic()
-                if self.client.cancel.is_set() or self.moved >= self.due:
-                    break
-            if not some and time.monotonic() - begin < min(SHORTEST, seconds / 2):
-                raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
-        finally:
-            if time.monotonic() - begin >= SHORTEST:
-                self.failures = self.forgotten = 0
-            stream.release()
+        with self.client.lines(self.served.path(self.space), query) as lines:
+            try:
+                self.moved = time.monotonic()
+                self.follower.well(self)
+                for line in lines:
+                    if self._event(line):
+                        self.follower.changed()
+                    some, self.failures, self.forgotten, self.moved = True, 0, 0, time.monotonic()
+                    if self.client.cancel.is_set() or self.moved >= self.due:
+                        break
+                if not some and time.monotonic() - begin < min(SHORTEST, seconds / 2):
+                    raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
+            finally:
+                if time.monotonic() - begin >= SHORTEST:
+                    self.failures = self.forgotten = 0
 
     def _next_list(self) -> float:
         return time.monotonic() + self.client.limits.relist * random.uniform(0.8, 1.0)  # noqa: S311  one kind at a time
@@ -180,9 +173,9 @@ class Watch:
     def _event(self, line: bytes) -> bool:
         """Take one event; returns whether anything is different."""
         try:
-            event = _EVENT.decode(line)
+            event = from_json(line, _Event)
             raw = bytes(event.object)
-            meta = _OBJECT.decode(raw).metadata if event.type != "ERROR" else _Meta()
+            meta = from_json(raw, _Object).metadata if event.type != "ERROR" else _Meta()
         except (msgspec.MsgspecError, RecursionError):
             raise Unreachable(f"{self.client.server} sends something that is not an event", passing=True) from None
         if event.type == "ERROR":
@@ -374,7 +367,7 @@ class ClusterFollower:
                 self.changed()
 
     def _now_read(self, watch: Watch) -> bool:
-        """Say of a kind that could not be read at first that it is here; returns whether that is new."""
+        """Report a kind that could not be read at first; return whether that is new."""
         with self._lock:
             if watch.label not in self._unread:
                 return False

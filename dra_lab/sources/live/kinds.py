@@ -21,14 +21,13 @@ from dra_lab.model.pods import Pod
 from dra_lab.model.queues import CUSTOM_KINDS, ClusterQueue, Configuration, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS, TOPOLOGY_KINDS
-from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.kubeconfig import Context
-from dra_lab.sources.live.refusals import Refusal
+from dra_lab.sources.live.client import ReadingClient, Refusal
+from dra_lab.sources.live.connection import Context
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of objects: name, model, plural, what is lost without it, group ("" for core), whether namespaced.
+    """One kind of objects: name, model, plural, its field in a Cluster, what is lost without it, group ("" for core).
 
     `lost_there` is what is lost without the objects of one namespace.
     """
@@ -36,6 +35,7 @@ class Kind:
     name: str
     model: type[Any]
     plural: str
+    field: str
     lost: str
     group: str = GROUP
     namespaced: bool = False
@@ -48,31 +48,29 @@ class Kind:
 
 
 KINDS = (
-    Kind("ResourceSlice", ResourceSlice, "resourceslices", "no device of the cluster is known"),
-    Kind(
-        "DeviceClass",
-        DeviceClass,
-        "deviceclasses",
-        "it is not known which devices a request matches",
-    ),
+    Kind("ResourceSlice", ResourceSlice, "resourceslices", "slices", "no device of the cluster is known"),
+    Kind("DeviceClass", DeviceClass, "deviceclasses", "classes", "it is not known which devices a request matches"),
     Kind(
         "ResourceClaim",
         ResourceClaim,
         "resourceclaims",
+        "claims",
         "it is not known which devices are in use; all devices look free",
         namespaced=True,
         lost_there="the devices of its claims look free",
     ),
-    Kind("Node", Node, "nodes", "labels, taints and kubelet versions of nodes are unknown", ""),
+    Kind("Node", Node, "nodes", "nodes", "labels, taints and kubelet versions of nodes are unknown", ""),
     Kind(
         "DeviceTaintRule",
         DeviceTaintRule,
         "devicetaintrules",
+        "taint_rules",
         "the plan ignores taints that rules add to devices",
     ),
     Kind(
         "Pod",
         Pod,
+        "pods",
         "pods",
         "the pods that hold claims, and the health of their devices, are unknown",
         "",
@@ -83,18 +81,6 @@ KINDS = (
 """The kinds that are read, the one that everything hangs on first."""
 
 KIND_BY_NAME = {kind.name: kind for kind in KINDS}
-
-
-FIELDS = {
-    "ResourceSlice": "slices",
-    "DeviceClass": "classes",
-    "Node": "nodes",
-    "ResourceClaim": "claims",
-    "DeviceTaintRule": "taint_rules",
-    "Pod": "pods",
-}
-"""Where the objects of a kind are in a Cluster."""
-
 
 T = TypeVar("T")
 

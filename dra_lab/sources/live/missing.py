@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.versions import GROUP
+from dra_lab.sources.live.client import Refusal
+from dra_lab.sources.live.connection import Context
 from dra_lab.sources.live.kinds import KINDS, Kind, Served
-from dra_lab.sources.live.kubeconfig import Context
-from dra_lab.sources.live.refusals import Refusal
 
 _ROLE = "dra-lab-reader"
 _USER = re.compile('User "([^"]+)" cannot ')
@@ -101,7 +101,7 @@ def not_served(context: Context, served: Sequence[Served], release: str) -> tupl
     )
     advice = (
         "DRA is on from Kubernetes 1.34. In 1.32 and 1.33, turn it on with the gate DynamicResourceAllocation "
-        "and --runtime-config. To check: kubectl api-resources --api-group {GROUP}{context.option}"
+        f"and --runtime-config. To check: kubectl api-resources --api-group {GROUP}{context.option}"
     )
     return (Finding("dra-not-served", Severity.ERROR, GROUP, message, advice, Origin(context.source)),)
 
@@ -110,14 +110,9 @@ def namespaces_only(context: Context, namespaces: Sequence[str]) -> Finding:
     """Return what it means that a person asked for the claims of some namespaces only."""
     names = ", ".join(namespaces)
     message = f"only the ResourceClaims of {names} were read, so devices in use by other namespaces look free"
-    return Finding(
-        "claims-some-namespaces",
-        Severity.WARNING,
-        "resourceclaims",
-        message,
-        "Read the cluster without namespaces to see all devices in use.",
-        Origin(context.source),
-    )
+    advice = "Read the cluster without namespaces to see all devices in use."
+    place = Origin(context.source)
+    return Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", message, advice, place)
 
 
 def namespace_empty(context: Context, namespace: str) -> Finding:

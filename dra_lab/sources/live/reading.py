@@ -23,10 +23,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
 from dra_lab.model.queues import CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
-from dra_lab.sources.live.client import ReadingClient, ReadLimits
-from dra_lab.sources.live.connection import connect
-from dra_lab.sources.live.kinds import KINDS, Served, discover, read_custom
-from dra_lab.sources.live.kubeconfig import Context, find_context
+from dra_lab.sources.live.client import ReadingClient, ReadLimits, Refusal
+from dra_lab.sources.live.connection import Context, connect, find_context
+from dra_lab.sources.live.kinds import KIND_BY_NAME, KINDS, Served, discover, read_custom
 from dra_lab.sources.live.missing import (
     namespace_empty,
     namespaces_only,
@@ -38,7 +37,6 @@ from dra_lab.sources.live.missing import (
     server_not_verified,
 )
 from dra_lab.sources.live.pages import Key, ListedObjects, list_kind
-from dra_lab.sources.live.refusals import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +232,6 @@ class _Reading:
         return self._made(custom, read_at, re.split(r"[-+]", release)[0])
 
     def _release(self) -> str:
-        """Return the server's release for messages, or ""."""
         try:
             return str(from_json(self.client.get("/version"), dict).get("gitVersion", ""))
         except (SourceError, msgspec.MsgspecError):
@@ -266,9 +263,12 @@ class _Reading:
             for one in served
             for space in (self.namespaces if self.namespaces and one.kind.namespaced else ("",))
         ]
-        *results, custom = self._results(
-            [*(partial(self._list, *job) for job in jobs), partial(read_custom, self.client, self.context)]
-        )
+        source, count = self.context.source, self.tally.count
+        lists = [
+            partial(list_kind, self.client, *job, source, partial(count, f"{job[0].kind.name} {job[1]}".strip()))
+            for job in jobs
+        ]
+        *results, custom = self._results([*lists, partial(read_custom, self.client, self.context)])
         for (one, space), result in zip(jobs, results, strict=True):
             kind = one.kind
             if isinstance(result, ListedObjects):
@@ -287,19 +287,15 @@ class _Reading:
         found: tuple[CustomObject, ...] = objects
         return found
 
-    def _list(self, served: Served, space: str) -> ListedObjects:
-        label = f"{served.kind.name} {space}".strip()
-        return list_kind(self.client, served, space, self.context.source, partial(self.tally.count, label))
-
     def _made(self, custom: tuple[CustomObject, ...], read_at: str, version: str) -> Cluster:
         """Return the Cluster of what was read. Raises SourceError when there is neither a slice nor a node."""
         context, findings = self.context, tuple(self.findings)
-        by_kind: dict[str, dict[Key, Any]] = {kind.name: {} for kind in KINDS}
+        by_field: dict[str, dict[Key, Any]] = {kind.field: {} for kind in KINDS}
         for (name, _), listed in self.listed.items():
-            by_kind[name].update(listed.objects)
+            by_field[KIND_BY_NAME[name].field].update(listed.objects)
         # in the API server's order
-        parts = {name: tuple(objects[key] for key in sorted(objects)) for name, objects in by_kind.items()}
-        if not parts["ResourceSlice"] and not parts["Node"]:
+        parts: dict[str, Any] = {field: tuple(each[key] for key in sorted(each)) for field, each in by_field.items()}
+        if not parts["slices"] and not parts["nodes"]:
             if self.refused:
                 counts = {name: len(listed.objects) for (name, _), listed in self.listed.items()}
                 error = SourceError(rights_missing(context, self.refused, counts))
@@ -308,12 +304,7 @@ class _Reading:
             found = "; ".join(f"{one.message}. {one.advice}" for one in findings[:10]) or "the cluster has none"
             raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to read: {found}")
         return Cluster(
-            slices=parts["ResourceSlice"],
-            classes=parts["DeviceClass"],
-            nodes=parts["Node"],
-            claims=parts["ResourceClaim"],
-            taint_rules=parts["DeviceTaintRule"],
-            pods=parts["Pod"],
+            **parts,
             name=context.source,
             read_at=read_at,
             findings=findings,

@@ -29,7 +29,7 @@ EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)
 
 
 def documents(files):
-    return [one for text in files.documents.values() for one in yaml.load_all(text, Loader=yaml.CSafeLoader)]
+    return [one for text in files.texts.values() for one in yaml.load_all(text, Loader=yaml.CSafeLoader)]
 
 
 def written(seed, scheduler, release="1.36"):
@@ -88,7 +88,7 @@ def test_every_template_that_pods_name_is_written(scheduler):
     for seed in range(40):
         _, files = written(seed, scheduler)
         made = {one["metadata"]["name"] for one in documents(files) if one["kind"].startswith("ResourceClaim")}
-        text = "".join(files.documents.values())
+        text = "".join(files.texts.values())
         named = [line.split()[-1] for line in text.splitlines() if "resourceClaim" in line and "Name:" in line]
         assert set(named) <= made
 
@@ -107,7 +107,7 @@ def print_digest():
         for seed in range(5)
         for name in SCHEDULERS
     ]
-    print(hashlib.sha256(repr([(f.documents, f.findings, f.not_expressed) for f in files]).encode()).hexdigest())
+    print(hashlib.sha256(repr([(f.texts, f.findings, f.not_expressed) for f in files]).encode()).hexdigest())
 
 
 @pytest.mark.long
@@ -125,7 +125,7 @@ def test_the_bytes_are_the_same_in_another_process():
 def test_copies_have_objects_and_pins_of_their_own(scheduler):
     pins = {0: ("b0", "b0r1"), 1: ("b1", "b1r0")}
     files = gang_files(gang(level="rack", replicas=2), scheduler, tree(), queue="q", pin=pins)
-    pinned = [line.strip() for line in "".join(files.documents.values()).splitlines() if line.strip("- ") in PINNED]
+    pinned = [line.strip() for line in "".join(files.texts.values()).splitlines() if line.strip("- ") in PINNED]
     assert pinned == ["- b0r1", "- b1r0"]
 
 
@@ -280,7 +280,7 @@ def files_of(one, scheduler="kube-scheduler", hierarchy=None):
 def test_an_nvlink_level_makes_a_compute_domain(scheduler, level):
     """Each copy has a ComputeDomain of its own."""
     files = files_of(gang(level=level, replicas=2), scheduler)
-    made = yaml.safe_load_all(files.documents["computedomain.yaml"])
+    made = yaml.safe_load_all(files.texts["computedomain.yaml"])
     assert [(one["metadata"]["name"], one["spec"]["channel"]["resourceClaimTemplate"]["name"]) for one in made] == [
         ("train-0", "train-0-channel"),
         ("train-1", "train-1-channel"),
@@ -293,37 +293,37 @@ def test_an_nvlink_level_makes_a_compute_domain(scheduler, level):
 )
 def test_other_gangs_have_none(one, hierarchy):
     """A channel would keep other pods with one off the node."""
-    assert "computedomain.yaml" not in files_of(one, hierarchy=hierarchy).documents
+    assert "computedomain.yaml" not in files_of(one, hierarchy=hierarchy).texts
 
 
 def test_a_level_with_the_label_of_cliques_makes_one_in_any_hierarchy():
     """A Topology of Kueue or KAI may have the label as a level."""
     hierarchy = tree("mine", (BLOCK, CLIQUE))
-    assert "computedomain.yaml" in files_of(gang(level="rack"), hierarchy=hierarchy).documents
-    assert "computedomain.yaml" not in files_of(gang(level="block"), hierarchy=hierarchy).documents
+    assert "computedomain.yaml" in files_of(gang(level="rack"), hierarchy=hierarchy).texts
+    assert "computedomain.yaml" not in files_of(gang(level="block"), hierarchy=hierarchy).texts
 
 
 def test_pods_that_draw_a_channel_get_no_second_one():
     """A node has one, so the pods would start nowhere; a Finding says that there is no ComputeDomain."""
     channel = ClaimSketch(name="channel", requests=(request("channel", CHANNEL_CLASS),))
     files = files_of(gang(group(claims=(GPUS, channel)), level="NVLink partition"))
-    job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
+    job = yaml.safe_load(files.texts["job.yaml"])["spec"]["template"]["spec"]
     assert [one["name"] for one in job["resourceClaims"]] == ["gpus", "channel"]
-    assert "computedomain.yaml" not in files.documents
+    assert "computedomain.yaml" not in files.texts
     assert "compute-domain-drawn" in [one.rule for one in files.findings]
 
 
 def test_only_the_pods_that_need_the_domain_get_a_channel():
     """A leader may run anywhere."""
     one = gang(group("leader", 1), group("worker", level="NVLink partition"))
-    jobs = yaml.safe_load_all(files_of(one).documents["job.yaml"])
+    jobs = yaml.safe_load_all(files_of(one).texts["job.yaml"])
     entries = [[item["name"] for item in job["spec"]["template"]["spec"]["resourceClaims"]] for job in jobs]
     assert entries == [["gpus"], ["gpus", "compute-domain-channel"]]
 
 
 def test_the_container_uses_the_channel():
     """A claim that no container uses is allocated for nothing."""
-    job = yaml.safe_load(files_of(gang(level="NVLink partition")).documents["job.yaml"])
+    job = yaml.safe_load(files_of(gang(level="NVLink partition")).texts["job.yaml"])
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert {"name": "compute-domain-channel"} in container["resources"]["claims"]
 
@@ -331,7 +331,7 @@ def test_the_container_uses_the_channel():
 @EVERY
 def test_the_clique_is_required_beside_it(scheduler):
     """The channels are devices of single nodes, and hold nothing together."""
-    text = "".join(files_of(gang(level="NVLink partition"), scheduler).documents.values())
+    text = "".join(files_of(gang(level="NVLink partition"), scheduler).texts.values())
     wanted = "highestTierAllowed: 1" if scheduler == "volcano" else CLIQUE
     exists = {"key": CLIQUE, "operator": "Exists"}
     assert (wanted in text, f"- key: {exists['key']}\n" in text) == (True, True)

@@ -93,7 +93,7 @@ def test_the_domains_of_a_plan_are_pins(required, same):
 def test_a_clique_and_a_pin_are_in_one_term():
     """Both must hold for the pods of a ComputeDomain."""
     files = gang_files(gang(level="NVLink partition"), "kai", cliques(), queue="q", pin=("u1", "u1.0"))
-    spec = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
+    spec = yaml.safe_load(files.texts["job.yaml"])["spec"]["template"]["spec"]
     terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert terms == [
         {

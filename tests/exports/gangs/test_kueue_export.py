@@ -25,7 +25,7 @@ def exported(one, hierarchy=None, **more):
 def notes(one, hierarchy=None, **more):
     """Return the annotations of each group's pods, without their prefix."""
     files = exported(one, hierarchy, **more)
-    document = yaml.safe_load(files.documents.get("job.yaml") or files.documents["jobset.yaml"])
+    document = yaml.safe_load(files.texts.get("job.yaml") or files.texts["jobset.yaml"])
     jobs = [job["template"] for job in document["spec"].get("replicatedJobs", ())] or [document]
     found = [job["spec"]["template"]["metadata"].get("annotations", {}) for job in jobs]
     return [{name.removeprefix(PREFIX): value for name, value in one.items()} for one in found]
@@ -86,21 +86,21 @@ def test_layers_of_slices_become_one_annotation():
 
 def test_several_groups_become_a_job_set():
     """One podset each, of one Workload."""
-    document = yaml.safe_load(exported(gang(group("a"), group("b", 2))).documents["jobset.yaml"])
+    document = yaml.safe_load(exported(gang(group("a"), group("b", 2))).texts["jobset.yaml"])
     jobs = document["spec"]["replicatedJobs"]
     assert [(one["name"], one["template"]["spec"]["parallelism"]) for one in jobs] == [("a", 4), ("b", 2)]
 
 
 def test_a_minimum_of_one_group_is_partial_admission():
     """Kueue then decides how many pods run at a time."""
-    document = yaml.safe_load(exported(gang(group(pods=8, least=6))).documents["job.yaml"])
+    document = yaml.safe_load(exported(gang(group(pods=8, least=6))).texts["job.yaml"])
     assert document["metadata"]["annotations"] == {"kueue.x-k8s.io/job-min-parallelism": "6"}
 
 
 def test_every_class_is_mapped():
     """Kueue refuses a claim of which it does not know one class; the channel of a ComputeDomain has one too."""
     files = exported(gang(level="NVLink partition"), cliques())
-    rows = yaml.safe_load(files.documents["kueue-configuration.yaml"])["resources"]["deviceClassMappings"]
+    rows = yaml.safe_load(files.texts["kueue-configuration.yaml"])["resources"]["deviceClassMappings"]
     assert [row["deviceClassNames"] for row in rows] == [
         ["compute-domain-default-channel.nvidia.com"],
         ["gpu.nvidia.com"],
@@ -122,7 +122,7 @@ def test_admin_access_is_accepted_and_not_mapped():
     """Kueue 0.20 charges nothing for it, so its class needs no resource."""
     found = exported(gang(group(claims=exact(admin_access=True, allocation_mode="All"))))
     assert not [one.rule for one in found.findings if one.rule.startswith("kueue-")]
-    assert "kueue-configuration.yaml" not in found.documents
+    assert "kueue-configuration.yaml" not in found.texts
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def exported(folder, scheduler, kind="Job", one=ONE, text="", pin=("b0", "b0r0")
 @KIND
 def test_the_objects_are_valid(scheduler, kind, tmp_path):
     files = exported(tmp_path, scheduler, kind)
-    documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
+    documents = [one for text in files.texts.values() for one in yaml.safe_load_all(text)]
     problems_found = [problem for one in documents for problem in problems(one)]
     dropped = ["schedulingGroup"] if (scheduler, kind) == ("kube-scheduler", "Volcano") else []
     assert [next((word for word in dropped if word in problem), problem) for problem in problems_found] == dropped
@@ -106,7 +106,7 @@ def test_a_leader_and_its_workers_are_valid(scheduler, release, tmp_path):
     one = gang(group("leader", 1, leader=True), group("worker", 3), level="rack")
     common = {"namespace": "ml", "queue": "team-a", "pin": ("b0", "b0r0"), "release": release, "has_claims": True}
     files = gang_files(one, scheduler, tree(), workload=read_workload(file, paths), **common)
-    documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
+    documents = [one for text in files.texts.values() for one in yaml.safe_load_all(text)]
     assert [problem for one in documents for problem in problems(one, release)] == []
 
 
@@ -114,7 +114,7 @@ def test_a_leader_and_its_workers_are_valid(scheduler, release, tmp_path):
 @KIND
 def test_every_line_of_the_person_is_kept(scheduler, kind, tmp_path):
     """Comments, quotes, names and order; only the values that a scheduler reads are changed."""
-    text = exported(tmp_path, scheduler, kind).documents["mine.yaml"]
+    text = exported(tmp_path, scheduler, kind).texts["mine.yaml"]
     gone = [line[2:] for line in ndiff(KINDS[kind].splitlines(), text.splitlines()) if line.startswith("- ")]
     assert gone == (["  minAvailable: 2"] if (scheduler, kind) == ("volcano", "Volcano") else [])
 
@@ -123,18 +123,18 @@ def test_every_line_of_the_person_is_kept(scheduler, kind, tmp_path):
 @KIND
 def test_a_second_export_changes_nothing(scheduler, kind, tmp_path):
     """The file that was written is the person's file of the next export."""
-    first = exported(tmp_path, scheduler, kind).documents["mine.yaml"]
-    assert exported(tmp_path, scheduler, kind, text=first).documents["mine.yaml"] == first
+    first = exported(tmp_path, scheduler, kind).texts["mine.yaml"]
+    assert exported(tmp_path, scheduler, kind, text=first).texts["mine.yaml"] == first
 
 
 @EVERY
 def test_a_pin_is_in_every_term(scheduler, tmp_path):
     """Terms are alternatives, so one without it would let the pods go elsewhere."""
-    value = yaml.safe_load(exported(tmp_path, scheduler).documents["mine.yaml"])
+    value = yaml.safe_load(exported(tmp_path, scheduler).texts["mine.yaml"])
     affinity = value["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
     terms = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     keys = [sorted(one["key"] for one in term["matchExpressions"]) for term in terms]
-    assert (keys, "id001" in exported(tmp_path, scheduler).documents["mine.yaml"]) == (
+    assert (keys, "id001" in exported(tmp_path, scheduler).texts["mine.yaml"]) == (
         [sorted(["zone", *(one["key"] for one in pin_of(scheduler, tmp_path))])] * 2,
         False,
     )
@@ -143,7 +143,7 @@ def test_a_pin_is_in_every_term(scheduler, tmp_path):
 def pin_of(scheduler, folder):
     """Return the requirements of the planned domain in a workload without requirements of its own."""
     bare = KINDS["Job"].replace(indent(POD, " " * 6), "      containers: [{name: main}]\n")
-    value = yaml.safe_load(exported(folder, scheduler, text=bare).documents["mine.yaml"])
+    value = yaml.safe_load(exported(folder, scheduler, text=bare).texts["mine.yaml"])
     required = value["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
     return required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"][0]["matchExpressions"]
 
@@ -170,7 +170,7 @@ def pin_of(scheduler, folder):
     ],
 )
 def test_each_scheduler_has_its_own_fields(scheduler, path, expected, tmp_path):
-    value = yaml.safe_load(exported(tmp_path, scheduler).documents["mine.yaml"])
+    value = yaml.safe_load(exported(tmp_path, scheduler).texts["mine.yaml"])
     for key in path.split("."):
         value = value[key]
     assert value == expected
@@ -186,16 +186,16 @@ def test_each_scheduler_has_its_own_fields(scheduler, path, expected, tmp_path):
     ],
 )
 def test_no_example_pods_are_written(scheduler, names, tmp_path):
-    files = exported(tmp_path, scheduler, pin=None).documents
+    files = exported(tmp_path, scheduler, pin=None).texts
     assert {name for name in files if not name.startswith("resourceclaimtemplate")} == {*names, "mine.yaml"}
 
 
 def test_a_job_of_volcano_has_the_fields_itself(tmp_path):
     """It needs no PodGroup, and its minimum is that of the gang."""
     files = exported(tmp_path, "volcano", "Volcano")
-    spec = yaml.safe_load(files.documents["mine.yaml"])["spec"]
+    spec = yaml.safe_load(files.texts["mine.yaml"])["spec"]
     assert (
-        "podgroup.yaml" in files.documents,
+        "podgroup.yaml" in files.texts,
         spec["minAvailable"],
         spec["networkTopology"]["mode"],
         spec["queue"],
@@ -211,7 +211,7 @@ def test_levels_that_contradict_are_replaced(tmp_path):
     """Kueue refuses a required level beside a preferred one."""
     old = "  template:\n    metadata: {annotations: {kueue.x-k8s.io/podset-preferred-topology: x, mine: kept}}\n"
     text = KINDS["Job"].replace("  template:\n", old)
-    value = yaml.safe_load(exported(tmp_path, "kueue", text=text).documents["mine.yaml"])
+    value = yaml.safe_load(exported(tmp_path, "kueue", text=text).texts["mine.yaml"])
     assert value["spec"]["template"]["metadata"]["annotations"] == {
         "mine": "kept",
         "kueue.x-k8s.io/podset-required-topology": RACK,
@@ -256,8 +256,8 @@ def test_pods_with_claims_keep_them(tmp_path):
     """Only the levels are written; no template is, because the file has it."""
     text = KINDS["Job"].replace("      restart", "      resourceClaims: [{name: g}]\n      restart")
     files = exported(tmp_path, "kube-scheduler", text=text, has_claims=True)
-    spec = yaml.safe_load(files.documents["mine.yaml"])["spec"]["template"]["spec"]
-    assert (sorted(files.documents), spec["resourceClaims"]) == (["mine.yaml", "podgroup.yaml"], [{"name": "g"}])
+    spec = yaml.safe_load(files.texts["mine.yaml"])["spec"]["template"]["spec"]
+    assert (sorted(files.texts), spec["resourceClaims"]) == (["mine.yaml", "podgroup.yaml"], [{"name": "g"}])
 
 
 @EVERY
@@ -265,5 +265,5 @@ def test_a_workload_in_json_stays_json(scheduler, tmp_path):
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(yaml.safe_load(KINDS["Job"])))
     files = gang_files(ONE, scheduler, tree(), namespace="ml", queue="team-a", workload=read_workload(file))
-    same = yaml.safe_load(exported(tmp_path, scheduler, pin=None).documents["mine.yaml"])
-    assert json.loads(files.documents["mine.json"]) == same
+    same = yaml.safe_load(exported(tmp_path, scheduler, pin=None).texts["mine.yaml"])
+    assert json.loads(files.texts["mine.json"]) == same

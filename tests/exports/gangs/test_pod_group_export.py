@@ -15,7 +15,7 @@ def exported(one, hierarchy=None, release="1.36"):
 
 
 def pod_group(one, release="1.36"):
-    return yaml.safe_load(exported(one, release=release).documents["podgroup.yaml"])
+    return yaml.safe_load(exported(one, release=release).texts["podgroup.yaml"])
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_minimum_is_that_of_all_groups():
 
 
 def test_pods_name_their_pod_group():
-    jobs = yaml.safe_load_all(exported(gang(group("a"), group("b"), replicas=2)).documents["job.yaml"])
+    jobs = yaml.safe_load_all(exported(gang(group("a"), group("b"), replicas=2)).texts["job.yaml"])
     named = [job["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] for job in jobs]
     assert named == ["train-0", "train-0", "train-1", "train-1"]
 
@@ -52,17 +52,17 @@ def test_pods_name_their_pod_group():
 def test_a_shared_claim_is_the_same_entry_in_the_group_and_its_pods():
     """Otherwise each pod gets a claim of its own."""
     files = exported(gang(shared_claims=(CHANNEL,)))
-    job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
-    (shared,) = yaml.safe_load(files.documents["podgroup.yaml"])["spec"]["resourceClaims"]
+    job = yaml.safe_load(files.texts["job.yaml"])["spec"]["template"]["spec"]
+    (shared,) = yaml.safe_load(files.texts["podgroup.yaml"])["spec"]["resourceClaims"]
     assert (shared in job["resourceClaims"], shared["resourceClaimTemplateName"]) == (True, "train-shared-channel")
 
 
 def test_a_claim_that_one_group_shares_is_an_entry_of_its_pods_only():
     """The PodGroup has it once, and pods without the entry do not use it."""
     files = exported(gang(group("leader", 1), group("worker", 4, shared_claims=(CHANNEL,)), shared_claims=(CHANNEL,)))
-    jobs = yaml.safe_load_all(files.documents["job.yaml"])
+    jobs = yaml.safe_load_all(files.texts["job.yaml"])
     names = [[one["name"] for one in job["spec"]["template"]["spec"]["resourceClaims"]] for job in jobs]
-    entries = yaml.safe_load(files.documents["podgroup.yaml"])["spec"]["resourceClaims"]
+    entries = yaml.safe_load(files.texts["podgroup.yaml"])["spec"]["resourceClaims"]
     assert (names, [(one["name"], one["resourceClaimTemplateName"]) for one in entries]) == (
         [["gpus", "channel"], ["gpus", "channel", "channel-1"]],
         [("channel", "train-shared-channel"), ("channel-1", "train-worker-shared-channel")],
@@ -71,8 +71,8 @@ def test_a_claim_that_one_group_shares_is_an_entry_of_its_pods_only():
 
 def test_pods_and_group_have_one_priority():
     files = exported(gang(priority=-5))
-    job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
-    value = yaml.safe_load(files.documents["priorityclass.yaml"])["value"]
+    job = yaml.safe_load(files.texts["job.yaml"])["spec"]["template"]["spec"]
+    value = yaml.safe_load(files.texts["priorityclass.yaml"])["value"]
     assert (job["priorityClassName"], pod_group(gang(priority=-5))["spec"]["priorityClassName"], value) == (
         "gang-priority-minus-5",
         "gang-priority-minus-5",
@@ -119,7 +119,7 @@ def files_for_kai(one, hierarchy=None, queue="team-a"):
 
 
 def kai_group(one):
-    return yaml.safe_load(files_for_kai(one).documents["podgroup.yaml"])["spec"]
+    return yaml.safe_load(files_for_kai(one).texts["podgroup.yaml"])["spec"]
 
 
 def in_one(label, **more):
@@ -156,7 +156,7 @@ def test_slices_are_subgroups_below_that_of_their_group():
 
 def test_each_leaf_has_a_job_whose_pods_name_it():
     """One template has one label, so that each slice needs its own Job."""
-    jobs = list(yaml.safe_load_all(files_for_kai(gang(group(pods=8, slices=((4, "rack"),)))).documents["job.yaml"]))
+    jobs = list(yaml.safe_load_all(files_for_kai(gang(group(pods=8, slices=((4, "rack"),)))).texts["job.yaml"]))
     assert [
         (
             job["spec"]["parallelism"],
@@ -174,4 +174,4 @@ def test_each_leaf_has_a_job_whose_pods_name_it():
 )
 def test_a_topology_is_written_if_the_cluster_lacks_it(one, source, written):
     """The levels of one that exists are immutable."""
-    assert ("kai-topology.yaml" in files_for_kai(one, tree(source=source)).documents) is written
+    assert ("kai-topology.yaml" in files_for_kai(one, tree(source=source)).texts) is written

@@ -16,12 +16,12 @@ def exported(one, hierarchy=None):
 
 
 def job(one, hierarchy=None):
-    return yaml.safe_load(exported(one, hierarchy).documents["volcano-job.yaml"])["spec"]
+    return yaml.safe_load(exported(one, hierarchy).texts["volcano-job.yaml"])["spec"]
 
 
 def hyper_nodes(one, hierarchy=None):
     """Return (tier, members) of each HyperNode by name."""
-    found = yaml.safe_load_all(exported(one, hierarchy).documents["hypernodes.yaml"])
+    found = yaml.safe_load_all(exported(one, hierarchy).texts["hypernodes.yaml"])
     return {item["metadata"]["name"]: (item["spec"]["tier"], item["spec"]["members"]) for item in found}
 
 
@@ -98,7 +98,7 @@ def test_the_tiers_of_the_cluster_are_used():
 
 def test_hyper_nodes_of_the_cluster_are_not_written():
     """A node would be in two of one tier."""
-    assert "hypernodes.yaml" not in exported(gang(level="rack"), of_hyper_nodes()).documents
+    assert "hypernodes.yaml" not in exported(gang(level="rack"), of_hyper_nodes()).texts
 
 
 @pytest.mark.parametrize("hierarchy", [of_hyper_nodes(), None], ids=["HyperNodes", "nothing is known"])
@@ -110,5 +110,5 @@ def test_a_host_that_is_no_tier_is_lost(hierarchy):
 def test_a_host_of_a_cluster_without_a_hierarchy_is_a_hyper_node():
     on = cluster(a_slice("gpu.nvidia.com", gpu(0), node="n1"), a_slice("gpu.nvidia.com", gpu(0), node="n2"))
     files = gang_files(gang(level="host"), "volcano", cluster=on)
-    found = yaml.safe_load_all(files.documents["hypernodes.yaml"])
+    found = yaml.safe_load_all(files.texts["hypernodes.yaml"])
     assert [one["metadata"]["name"] for one in found] == ["nodes-host-n1", "nodes-host-n2"]

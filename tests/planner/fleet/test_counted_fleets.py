@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from checked_plans import checked_fleet
 from drawn_fleets import PART, a_part, a_rack, asked, draws, zoned
@@ -108,18 +107,6 @@ def test_as_many_pods_are_placed_as_counting_says(made):
     on, wanted, most = made()
     plan = checked_fleet(on, wanted, release="1.37", first_fit=False)
     assert (len(plan.pods), plan.proven) == (most, True)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("fleet", "most"), [("chassis", 100), ("islands", 72)])
-def test_nodes_before_shared_gpus_hold_nearly_all_pods_that_counting_allows(fleet, most):
-    """50 nodes with two NICs before 4 chassis, and 64 nodes before islands: of GPUs, 256 are left for eight more."""
-    if fleet == "chassis":
-        on, wanted = before_chassis(50, 4), tuple(map(with_nic, profiles(4)))
-    else:
-        on, wanted = before_islands(64, 32)
-    plan = checked_fleet(on, wanted, release="1.36", first_fit=False, time_limit=10)
-    assert 0.95 * most <= len(plan.pods) <= most
 
 
 @pytest.mark.long

@@ -1,6 +1,5 @@
 """Plans for small fleets against trying every allocation of every replica on every node, family by family.
 
-With all rules mixed, and several claims a pod, they are compared in `test_all_rules_mixed_fleets`.
 `DRA_LAB_RANDOM_FLEETS` multiplies the number of fleets.
 """
 
@@ -12,12 +11,15 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to, most_alone
+from cancelled import CancelledAfter
 from checked_plans import checked_fleet
 from drawn_fleets import FAMILIES
 from random_clusters import TREES, random_fleet, random_workloads
+from random_pods import a_fleet_case
 
 from dra_lab import KubernetesRelease, how_many_more
 from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
+from dra_lab.model.plan import PlanStatus
 
 TIMES = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "1"))
 STEP = 5
@@ -71,6 +73,24 @@ def order_of(goals: tuple[str, ...], objective: str) -> tuple[str, ...]:
     """Return all goals of a fleet in the order of docs/planner.md."""
     first = (UNPLACED, NODES) if objective == "nodes" else (UNPLACED,)
     return tuple(dict.fromkeys((*first, "alternatives", "preferences", *goals, *FLEET_GOALS)))
+
+
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, marks=[pytest.mark.long] if block else []) for block in range(124 * TIMES)]
+)
+def test_fleet_with_all_rules_mixed_is_brute_force(block):
+    """So it is with all rules of DRA, several claims a pod and every goal."""
+    for number in range(STEP * block, STEP * (block + 1)):
+        case, expected = a_fleet_case(number)
+        given = {"release": case.release, "goals": case.goals, "objective": case.objective, "first_fit": False}
+        hold_to(expected, checked_fleet(case.cluster, case.workloads, **given), f"fleet {number}")
+
+
+def test_two_shares_of_one_device_for_one_request_are_no_start():
+    """First fit gives a request two shares of a device; a plan that is cancelled then keeps every rule."""
+    case, _ = a_fleet_case(132)
+    plan = checked_fleet(case.cluster, case.workloads, release=case.release, cancel=CancelledAfter(40))
+    assert plan.status is not PlanStatus.OPTIMAL
 
 
 @pytest.mark.parametrize("block", range(24))

@@ -112,6 +112,18 @@ def test_the_bound_of_a_domain_counts_pods_with_only_a_shared_claim():
     assert (domain.replicas.bound, domain.pods.value <= 2 <= domain.pods.bound) == (0, True)
 
 
+@pytest.mark.parametrize("of_gang", [False, True])
+def test_pods_with_only_a_shared_claim_have_the_levels_of_their_group(of_gang):
+    """Their node has a domain of the slices' level, and of a level that is preferred it counts as one."""
+    tree = hierarchy_of({"n1": ("a", "r")})
+    shares = {} if of_gang else {"shared_claims": (SHARED,)}
+    group = PodGroup("w", (), count=2, prefer_level="rack", slices=((2, "rack"),), **shares)
+    gang = Workload("g", (group,), prefer_level="block", shared_claims=(SHARED,) if of_gang else ())
+    plan = checked_gangs(nodes(4, 1), [gang], hierarchies=[tree])
+    levels = {goal.goal: goal.value for goal in plan.goals}["levels"]
+    assert (plan.placed_gangs[0].nodes, levels, plan.proven) == (("n1",), 2, True)
+
+
 def test_pods_without_any_claim_are_refused():
     """Nothing says where they are."""
     with pytest.raises(InputError, match="pods without claims"):
