@@ -149,10 +149,10 @@ def explain(
     if what is not None:
         if pod or node or rule is not None:
             raise InputError("a workload is explained alone; leave out `pod`, `node` and `rule`")
-        from dra_lab.planner.gangs import gang_verdicts
+        from dra_lab.planner.gangs import gang_verdicts, plan_gangs
 
-        options: dict[str, Any] = {"release": target, "time_limit": time_limit, "cancel": cancel}
-        return gang_verdicts(cluster, what, queue=queue, requests=requests, **options)
+        plan = plan_gangs(cluster, [what], release=target, time_limit=time_limit, cancel=cancel)
+        return gang_verdicts(cluster, what, plan, queue=queue, requests=requests, release=target)
     if queue or requests:
         raise InputError("`queue` and `requests` are for a workload; give it, or leave them out")
     if rule is not None:

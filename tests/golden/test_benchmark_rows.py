@@ -38,6 +38,7 @@ from tests.benchmarks.irregular_cluster import (
     numbered_pairs,
     of_different_kinds,
     only_model,
+    with_odd_nodes,
 )
 from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
 
@@ -87,6 +88,7 @@ WITHOUT_LIMIT: dict[str, Made] = {
     "admin-pods-500-nodes": lambda: (mixed_cluster(500), with_admin_pods(500)),
 }
 WITH_LIMIT: dict[str, tuple[Made, float]] = {
+    "pairs-as-template-800x16-odd": (lambda: irregular(800, 16, numbered_pairs(4), made=with_odd_nodes), 5.0),
     "pairs-on-numa-nodes-800x16": (lambda: irregular(800, 16, drawn_pairs(4, where=NUMA)), 15.0),
     "whole-gpus-2000-nodes": (lambda: (mixed_cluster(2_000), with_whole_gpus(2_000)), 60.0),
     "three-workloads-500-nodes": (lambda: (mixed_cluster(500), workloads((834, 833, 833), must=False)), 15.0),

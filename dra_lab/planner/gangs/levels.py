@@ -77,25 +77,14 @@ def tree_with(where: str, name: str, levels: Sequence[str], hierarchies: Sequenc
 
 
 def nodes_of_claims(cluster: Cluster, release: KubernetesRelease, claims: Claims) -> Mapping[str, Path] | None:
-    """Return for each node the name of the nodes whose pods can share claims with its pods.
+    """Return for each node the name of the nodes whose pods can share claims with its pods; None if only its own can.
 
     A claim that is allocated holds its pods to the nodes that see all its devices: one node for devices of a node,
-    several for devices that are attached to a network.
+    several for devices that are attached to a network. Nodes that see no device for the claims are left out; the name
+    is () if all nodes see the same devices. Raises UnsupportedFeature if the choice of devices decides which nodes.
 
     Source: kubernetes 1.36.2, `createNodeSelector` of
     staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go.
-
-    Args:
-        cluster: The nodes and their devices.
-        release: The release of Kubernetes.
-        claims: The claims that pods share.
-
-    Returns:
-        The name by node, without nodes that see no device for the claims, () if all nodes see the same devices. None if
-        the pods must be on one node.
-
-    Raises:
-        UnsupportedFeature: The claims may have devices that different nodes see, so that their choice decides.
     """
     if not cluster.network_slices:
         return None

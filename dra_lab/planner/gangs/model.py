@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import le, mul
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import MasterModel, rows_of
-from dra_lab.planner.gangs.goals import counts_pods, fewest, wanted
+from dra_lab.planner.gangs.goals import fewest
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, On
@@ -177,17 +177,22 @@ class GangModel:
 
     def _add_nodes(self, budget: Budget) -> None:
         """Let the nodes of each region have its pods, or hold them: those of the cluster, and those that are added."""
-        new = self.problem.new
+        new, inside = self.problem.new, dict[Hashable, list[int]]()
         for at, nodes in self.problem.cells.items():
             if budget.reached:
                 return
             self._add_cell(at, len(nodes))
-        for cells, limit in new.limits:
-            self._row({self.nodes[at]: 1 for at in cells}, limit)
+        for at, number in self.nodes.items():
+            inside.setdefault(new.spots[at.spot].group, []).append(number)
+        limits = {spot.group: spot.limit for spot in new.spots}
+        for group, mine in inside.items():
+            if (limit := limits[group]) is not None and sum(self._most[nodes] for nodes in mine) > limit:
+                self._row(dict.fromkeys(mine, 1), limit)
         for groups, most in new.some_of:
             used = [self._column(1) for _ in groups]
-            for one, at in ((one, at) for one, group in zip(used, groups, strict=True) for at in group):
-                self._row({self.nodes[at]: 1, one: -self._most[self.nodes[at]]}, 0)
+            for column, cells in zip(used, (inside.get(group, []) for group in groups), strict=True):
+                for cell in cells:
+                    self._row({cell: 1, column: -self._most[cell]}, 0)
             self._row(dict.fromkeys(used, 1), most)
         for factors in self._taken.values():
             self._row(factors, 0, equal=self.values)
@@ -251,8 +256,7 @@ class GangModel:
         costs = {goal: np.zeros(len(self._most)) for goal in self.costs}
         for goal, factors in self.costs.items():
             costs[goal][[*factors]] = [*factors.values()]
-        needs = self.problem.needs
-        return MasterModel(rows, costs, {goal: wanted(needs, goal) for goal in filter(counts_pods, needs.goals)})
+        return MasterModel(rows, costs, self.problem.needs.wanted)
 
     def keep(self, goal: str, value: int) -> None:
         """Demand that a goal is not above a value."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -90,6 +91,18 @@ class Needs:
     def goal(self, name: str, priority: int) -> str:
         """Return the name of a goal about gangs of a priority."""
         return f"{name} {priority}" if len(self.priorities) > 1 else name
+
+    @cached_property
+    def wanted(self) -> Mapping[str, int]:
+        """Return the goals that count what has no place, with what they count if nothing has one."""
+        found = Counter[str]()
+        for need in self.gangs:
+            found[self.goal(GANGS, need.priority)] += need.copies
+            beyond = need.copies * sum(group.most - group.least for group in need.groups)
+            found[self.goal(BEYOND, need.priority)] += beyond
+        for _, pods in self.ordinary:
+            found[UNPLACED] += pods
+        return found
 
     @cached_property
     def goals(self) -> tuple[str, ...]:

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from msgspec.structs import replace as changed
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
 from dra_lab.planner.fleet.search import decide_few
@@ -139,17 +138,15 @@ class Spot:
 
 @dataclass
 class NewNodes:
-    """Nodes that may be added: those of the cells of spots.
+    """Nodes that may be added: those of the cells of spots, whose costs are whole numbers of 1/`unit`.
 
-    `limits` are cells with the most nodes that they have together, `some_of` cells by new domain of one kind with the
-    most domains used. `complete` says that the cells have all nodes that a cheapest answer may use. Costs are whole
-    numbers of 1/`unit`.
+    `some_of` are groups of spots that are new domains of one kind, with how many of them may be used. `complete` says
+    that the cells have all nodes that a cheapest answer may use.
     """
 
     spots: list[Spot] = field(default_factory=list)
     unit: int = 1
-    limits: list[tuple[list[On], int]] = field(default_factory=list)
-    some_of: list[tuple[list[list[On]], int]] = field(default_factory=list)
+    some_of: list[tuple[tuple[Hashable, ...], int]] = field(default_factory=list)
     complete: bool = True
 
 
@@ -173,7 +170,7 @@ class GangProblem:
     @cached_property
     def device(self) -> tuple[str, ...]:
         """Return the goals that depend on the devices taken."""
-        return tuple(goal for goal in self.needs.goals if goal in GOAL_WORDS)
+        return device_goals(self.needs.goals)
 
     @property
     def kinds(self) -> int:
