@@ -123,7 +123,7 @@ export interface CardRow {
   pods?: readonly PodsRow[];
   rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
   svg?: string;
-  why?: WhyStrandedRow;
+  why?: WhyNotRow;
 }
 
 export interface Cell {
@@ -476,7 +476,7 @@ export interface GangRow {
   prefer?: string;
   queue?: string;
   same?: readonly string[];
-  sames?: readonly SameRow[];
+  sames?: readonly SameOption[];
   link?: string;
   values?: string;
   words?: string;
@@ -668,11 +668,6 @@ export interface NodeUseRow {
   nodes?: number;
 }
 
-export interface OfferRow {
-  text?: string;
-  options?: readonly [string, string][];
-}
-
 export interface OpaqueDeviceConfiguration {
   driver?: string;
   parameters?: Readonly<Record<string, unknown>>;
@@ -818,11 +813,12 @@ export interface RequestRow {
   parts?: readonly PartRow[];
 }
 
-export interface SameRow {
+export interface SameOption {
   name: string;
-  label: string;
+  requests: readonly string[];
   reason?: string;
-  requests?: readonly string[];
+  inferred?: boolean;
+  label?: string;
 }
 
 export interface ScenarioRow {
@@ -979,12 +975,6 @@ export interface WhyRow {
   tried?: readonly string[];
 }
 
-export interface WhyStrandedRow {
-  title?: string;
-  requests?: readonly TestBars[];
-  lines?: readonly string[];
-}
-
 export interface WorkloadRow {
   name: string;
   detail: string;
@@ -1038,7 +1028,7 @@ export interface ClusterBarModel {
   mode: string;
   modes: readonly [string, string][];
   node_use: readonly NodeUseRow[];
-  offer: OfferRow;
+  offer: AskRow;
   pending: readonly PendingRow[];
   problem: string;
   read_at: string;
@@ -1283,7 +1273,7 @@ export type PlanViewMessage =
   | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals?: readonly string[] }
   | { type: "pin-pods"; name: string; node: string; pods?: number }
-  | { type: "print" }
+  | { type: "print"; number?: number }
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
   | { type: "remove-layer"; number: number; count?: number }
