@@ -12,7 +12,6 @@ const LESSON: LessonViewModel = {
   can_leave: false,
   explained: {},
   head: {
-    id: "03",
     number: "Lesson 3 of 14",
     title: "First fit",
     minutes: 15,
@@ -31,9 +30,9 @@ const LESSON: LessonViewModel = {
   problem: "",
   saved: "Your drawing is saved. Only you change it.",
   steps: [
-    { kind: "predict", label: "Predict", state: "done" },
-    { kind: "draw", label: "Draw", state: "now" },
-    { kind: "check", label: "Check" },
+    { label: "Predict", state: "done" },
+    { label: "Draw", state: "now" },
+    { label: "Check" },
   ],
   task: {
     kind: "draw",

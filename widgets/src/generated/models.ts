@@ -563,12 +563,10 @@ export interface LayerRow {
 }
 
 export interface LessonHead {
-  id?: string;
   number?: string;
   title?: string;
   minutes?: number;
   progress?: string;
-  done?: boolean;
   tiles?: readonly Tile[];
 }
 
@@ -605,7 +603,6 @@ export interface LinkOption {
 }
 
 export interface LinkRow {
-  label?: string;
   field?: string;
   problem?: string;
   note?: string;
@@ -696,13 +693,11 @@ export interface PaletteRow {
   use?: string;
   chip?: string;
   inCluster?: boolean;
-  driver?: string;
   note?: string;
 }
 
 export interface PartRow {
   classWords?: string;
-  text?: string;
   selectors?: readonly SelectorRow[];
   amounts?: readonly AmountRow[];
   keys?: readonly string[];
@@ -712,7 +707,6 @@ export interface PartRow {
 export interface PendingRow {
   pod: string;
   reason: string;
-  unknown?: boolean;
 }
 
 export interface PinOffer {
@@ -768,7 +762,6 @@ export interface ProblemRow {
 
 export interface ProgressRow {
   text: string;
-  stage?: string;
   bestText?: string;
 }
 
@@ -855,7 +848,6 @@ export interface SourceRow {
 }
 
 export interface StepRow {
-  kind: string;
   label: string;
   state?: "done" | "later" | "now" | "open";
 }
@@ -879,7 +871,6 @@ export interface TaskRow {
   title?: string;
   text?: string;
   ask?: string;
-  node?: string;
   primary?: string;
   action?: "check" | "explain" | "next" | "predict";
   waits?: string;
@@ -909,7 +900,6 @@ export interface Tile {
 }
 
 export interface TraceHead {
-  node?: string;
   title?: string;
   total?: number;
   end?: string;
