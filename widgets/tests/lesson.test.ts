@@ -29,11 +29,7 @@ const LESSON: LessonViewModel = {
   picked: [],
   problem: "",
   saved: "Your drawing is saved. Only you change it.",
-  steps: [
-    { label: "Predict", state: "done" },
-    { label: "Draw", state: "now" },
-    { label: "Check" },
-  ],
+  steps: [{ label: "Predict", state: "done" }, { label: "Draw", state: "now" }, { label: "Check" }],
   task: {
     kind: "draw",
     title: "2. Draw",
