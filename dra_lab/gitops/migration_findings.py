@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.extended_resources import PluginRequest, unreadable_amounts
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate
@@ -31,7 +31,7 @@ _PRODUCT_LABEL, _REPLICAS_LABEL = "nvidia.com/gpu.product", "nvidia.com/gpu.repl
 _ADVICE = "Request a whole device or a partition, or write a claim for a share of a DRA driver."
 
 
-NOT_MIGRATED = "resource-not-migrated"
+NOT_MIGRATED: Rule = "resource-not-migrated"
 
 
 def share_findings(
@@ -267,7 +267,7 @@ def what_changes(pod: PodTemplate, known_requests: KnownRequests) -> Iterator[Fi
         )
 
 
-def _note(pod: PodTemplate, rule: str, message: str, advice: str) -> Finding:
+def _note(pod: PodTemplate, rule: Rule, message: str, advice: str) -> Finding:
     return Finding(rule, Severity.NOTE, pod.subject, message, advice, pod.document.at(pod.path))
 
 

@@ -259,26 +259,16 @@ class Cluster(Shown):
             A new cluster.
         """
         made = replace(self, **changes)
-        same_rules = made.classes is self.classes and made.taint_rules is self.taint_rules
-        if same_rules:
-            made.memo.rules = self.memo.rules
-        if made.claims is self.claims:
-            made.memo.claims = self.memo.claims
-        if made.profiles is not self.profiles:
-            return made
-        if made.slices is self.slices:
+        same = {name for name, value in vars(self).items() if vars(made)[name] is value}
+        if _same_labels(self.nodes, made.nodes):
+            same |= {"labels", "places"}
+        elif not self.network_slices and [node.name for node in self.nodes] == [node.name for node in made.nodes]:
+            same.add("places")  # labels place devices only where slices select nodes by them
+        made.memo.take(self.memo, same)
+        if same.issuperset(("profiles", "slices")):
             made.memo.slices = self.memo.slices
-        else:
+        elif "profiles" in same:
             made.memo.keep_slices(self.memo, made.slices)
-        if made.slices is self.slices and made.file_places is self.file_places:
-            same_labels = _same_labels(self.nodes, made.nodes)
-            # Labels place devices only where slices select nodes by them.
-            if same_labels or (_same_names(self.nodes, made.nodes) and not self.network_slices):
-                made.memo.devices = self.memo.devices
-                if same_rules:
-                    made.memo.hardware = self.memo.hardware
-            if same_labels and same_rules:
-                made.memo.labels = self.memo.labels
         return made
 
     def with_profiles(self, own: Profiles) -> Cluster:
@@ -344,10 +334,6 @@ class Cluster(Shown):
         return tuple(
             (at, rule.spec.taint) for at, rule in enumerate(self.taint_rules) if rule.spec.device_selector is None
         )
-
-
-def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
-    return len(before) == len(after) and all(old.name == new.name for old, new in zip(before, after, strict=True))
 
 
 def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
