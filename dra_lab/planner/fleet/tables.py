@@ -16,7 +16,6 @@ from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.pack import (
     OnePod,
     Packed,
-    Takes,
     Values,
     device_goals,
     most_of_pods,
@@ -188,10 +187,6 @@ class SiteTable:
             # If goals are compared one after the other, only the first one's floor is true whatever the others are.
             found.append(None if lower is None else (*lower[:1], *(0 for _ in lower[1:])))
         return tuple(found)
-
-    def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers, in the groups that plans name."""
-        return self.packed[counts].takes
 
     def nodes(self, counts: Counts) -> tuple[int, int]:
         """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""

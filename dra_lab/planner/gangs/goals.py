@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.gangs.levels import WHOLE, Path
-from dra_lab.planner.gangs.needs import GangNeed
+from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 
 

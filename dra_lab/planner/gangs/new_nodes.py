@@ -13,9 +13,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import AddedNodes, NewDomains, NodeType
 from dra_lab.model.workload import Workload
+from dra_lab.planner.arguments import tree_with
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.gangs.levels import HOST_DEPTH, tree_with
-from dra_lab.planner.gangs.needs import Needs, read_needs, required_only
+from dra_lab.planner.gangs.needs import HOST_DEPTH, Needs, read_needs, required_only
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, NewNodes, On, Spot
 from dra_lab.planner.gangs.search import greedy
 from dra_lab.topology.new_nodes import (

@@ -23,9 +23,8 @@ from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import listed, workloads_given, workloads_of
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.question import Clock
-from dra_lab.planner.gangs.levels import nodes_of_claims
 from dra_lab.planner.gangs.model import COST, GangModel
-from dra_lab.planner.gangs.needs import GangNeed, Needs
+from dra_lab.planner.gangs.needs import GangNeed, Needs, nodes_of_claims
 from dra_lab.planner.gangs.new_nodes import (
     enlarged,
     missing,

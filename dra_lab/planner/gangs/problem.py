@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace as changed
@@ -21,8 +22,7 @@ from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.fleet.together import table as table_on
-from dra_lab.planner.gangs.levels import Path
-from dra_lab.planner.gangs.needs import GangNeed, Needs
+from dra_lab.planner.gangs.needs import GangNeed, Needs, Path
 from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.scan import coupled_devices, coupled_pools
 from dra_lab.topology.new_nodes import NewPlace
@@ -85,11 +85,8 @@ class Profile:
     def decided(self, budget: Budget) -> Profile:
         """Return the profile with the best way for every number, as far as there is time."""
         for table in (self.table,) if self.table is self.limits else (self.table, self.limits):
-            for counts in table.numbers() or ():
-                if budget.reached:
-                    break
-                if table.is_open(counts):
-                    table.decide(counts, budget)
+            for counts in takewhile(lambda _: not budget.reached, table.numbers() or ()):
+                table.decide(counts, budget)
         return Profile(self.table, self.limits)
 
 
