@@ -94,21 +94,17 @@ def print_json(value: Any) -> None:
 
 
 def print_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> None:
-    """Print each finding once on standard error; -q leaves out the notes."""
+    """Print each finding once on standard error; -q leaves out the notes, and the commands that explain rules."""
     quiet = options.detail == "answer"
     shown = [f for f in dict.fromkeys(findings) if not (quiet and f.severity is Severity.NOTE)]
-    if shown and sys.stderr.isatty():
+    lines = [str(finding) if quiet else f"{finding} {explained_by(finding.rule)}" for finding in shown]
+    if lines and sys.stderr.isatty():
         from dra_lab.words import terminal
 
-        terminal.print_findings([finding_line(finding, options.detail) for finding in shown], underlying(sys.stderr))
+        terminal.print_findings(lines, underlying(sys.stderr))
         return
-    for finding in shown:
-        print(finding_line(finding, options.detail), file=sys.stderr)
-
-
-def finding_line(finding: Finding, detail: str) -> str:
-    """Return a finding as a line with the command that explains its rule; -q leaves the command out."""
-    return str(finding) if detail == "answer" else f"{finding} {explained_by(finding.rule)}"
+    for line in lines:
+        print(line, file=sys.stderr)
 
 
 def explained_by(rule: str) -> str:
