@@ -25,7 +25,7 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.device import Counter as Amount
 from dra_lab.model.device import Device, DeviceCapacity, DeviceCounterConsumption
-from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import CounterSet, ResourceSlice
 from dra_lab.scheduler.first_fit import first_fit
@@ -126,8 +126,10 @@ def draw_fleet(rng: random.Random, axes: Axes, nodes: int, size: int) -> Fleet:
     if axes.odd == "slice for all nodes":
         slices.append(_seen_by_all(a_slice("disk.example.com", Device(name="disk"), node="disks")))
     if axes.odd == "selector with two terms":
-        slices[1] = _selected(slices[1], "n000", "n999")
-    cluster = Cluster(tuple(slices), tuple(map(device_class, drivers)), (), tuple(held), name=str(axes))
+        slices[1] = _selected(slices[1], "odd", "gone")
+    zones = ((f"n{number:03}", "even" if number else "odd") for number in range(nodes))
+    every = tuple(Node(metadata=ObjectMeta(name=name, labels={"zone": zone})) for name, zone in zones)
+    cluster = Cluster(tuple(slices), tuple(map(device_class, drivers)), every, tuple(held), name=str(axes))
     sizes = [rng.choice([1, 2, 4] if size > 4 else [1, 2]) for _ in range(axes.workloads)]
     share = -(-(sum(map(sum, bins)) * 11) // (10 * sum(sizes))) + 1
     wanted = [(f"w{at}", count, rng.randint(1, 2 * share) if at else share) for at, count in enumerate(sizes)]
@@ -204,10 +206,10 @@ def _seen_by_all(one: ResourceSlice) -> ResourceSlice:
     return replace(one, spec=replace(one.spec, node_name=None, all_nodes=True))
 
 
-def _selected(one: ResourceSlice, *nodes: str) -> ResourceSlice:
-    """Return a slice for nodes by name, with a term for each."""
-    names = (NodeSelectorRequirement("metadata.name", "In", (node,)) for node in nodes)
-    selector = NodeSelector(tuple(NodeSelectorTerm(match_fields=(name,)) for name in names))
+def _selected(one: ResourceSlice, *zones: str) -> ResourceSlice:
+    """Return a slice for the nodes of zones, with a term for each."""
+    rows = (NodeSelectorRequirement("zone", "In", (zone,)) for zone in zones)
+    selector = NodeSelector(tuple(NodeSelectorTerm(match_expressions=(row,)) for row in rows))
     return replace(one, spec=replace(one.spec, node_name=None, node_selector=selector))
 
 

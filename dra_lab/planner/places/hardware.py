@@ -160,7 +160,8 @@ def trees_over(
 ) -> Trees | None:
     """Return nested kinds of hardware as trees of places for some of the pods; None if a pod is not of this form.
 
-    With `loose`, the tables of pods have values of goals that no plan undercuts, and devices that pods may take.
+    With `loose`, the tables of pods have values of goals that no plan undercuts, and devices that pods may take. Pods
+    that are not of this form have none.
     """
     problems = {number: layout.problem for number, layout in layouts.items()}
     first = next(iter(problems.values()), None)
@@ -189,6 +190,8 @@ def trees_over(
     for part in parts:
         ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, inferred, _SHAPES)
         if ask is None or any(prod(count + 1 for count in shape.need) > _VECTORS for shape in ask.shapes):
+            if loose:
+                continue
             return None
         if not loose and any(_is_counted_twice(shape, group) for shape in ask.shapes for group in shared):
             return None

@@ -1263,7 +1263,7 @@ export type PlanViewMessage =
   | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals?: readonly string[] }
   | { type: "pin-pods"; name: string; node: string; pods?: number }
-  | { type: "print" }
+  | { type: "print"; number?: number }
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
   | { type: "remove-layer"; number: number; count?: number }
