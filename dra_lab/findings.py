@@ -6,11 +6,71 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
+
+from dra_lab.printing import Shown
 
 MAX_WORD, MAX_TEXT = 300, 4000
 """Longest word and longest text of a message, in characters; what is longer is shortened and says how long it is."""
 
 _LONG_WORD = re.compile(rf"\S{{{MAX_WORD + 1},}}")
+
+
+# fmt: off
+Rule = Literal[
+    "admin-access", "admin-namespace", "all-constraint", "alpha-gate", "amount-broken", "amount-not-read",
+    "annotation-not-read", "api-refused", "api-undecodable", "api-version-old", "asked-twice", "attribute-missing",
+    "binding-conditions", "capacity-too-small", "claim-allocated", "claim-not-given", "claim-not-let-go",
+    "claim-not-planned", "claim-of-gone-pods", "claim-repeated", "claim-too-large", "claim-too-many-devices",
+    "claim-unreserved", "claims-as-one-pod", "claims-missing", "claims-one-namespace", "claims-some-namespaces",
+    "claims-split", "class-changed", "class-matches-nothing", "class-missing", "class-no-longer-selects",
+    "class-not-in-cluster", "class-not-there", "class-stale", "class-twice", "class-unknown", "classes-missing",
+    "compute-domain-clique", "compute-domain-drawn", "compute-domain-node", "constraint-broken", "container-chosen",
+    "container-claim-unknown", "container-request-unknown", "count-broken", "count-may-share", "counter-overdrawn",
+    "daemonset-not-everywhere", "device-ambiguous", "device-held-twice", "device-not-shared", "device-tainted",
+    "device-unhealthy", "device-vanished", "devices-disagree", "distinct-defect", "document-broken", "does-not-fit",
+    "domain-name-hashed", "domain-name-long", "domain-name-reused", "domain-one-node", "domain-sizes-differ",
+    "dra-not-served", "export-edited", "export-never-starts", "export-not-as-planned", "export-not-placed",
+    "export-not-simulated", "export-other-cluster", "file-broken", "first-fit-breaks-link", "first-fit-fails",
+    "fit-not-decided", "flavor-hides-nodes", "gang-example-pods", "gang-exclusive", "gang-level-lost", "gang-minimum",
+    "gang-not-pinned", "gang-not-replayed", "gang-pods-missing", "gang-prefer-level", "gang-queue-unknown",
+    "gang-quota", "gang-requests-unknown", "gang-soft", "gang-subgroup-level", "gang-without-devices", "gate-off",
+    "hyper-node-cycle", "hyper-node-member", "hyper-node-overlap", "hyper-node-parents", "hyper-node-tier",
+    "hyper-nodes-of-new-nodes", "kai-alternatives", "kai-devices-not-counted", "kai-not-preempted",
+    "kai-queue-missing", "kai-shared-claim", "kept-off-nodes", "key-repeated", "kind-ignored", "kind-not-read",
+    "kueue-all-devices", "kueue-alternatives", "kueue-class-mapping", "kueue-devices-not-counted",
+    "kueue-key-too-long", "kueue-queue-missing", "kueue-selector-fails", "kueue-shared-claim", "kustomize-names",
+    "level-equals-parent", "level-key-long", "level-order", "link-not-writable", "list-attributes",
+    "made-as-documented", "made-from-file", "made-left-out", "made-management-nic", "made-root-names", "made-vendor",
+    "made-without-cpus", "manifest-gives-up", "manifest-not-allocated", "manifest-not-replayed", "manifest-slow",
+    "manifest-twice", "manifest-undecided", "migrate-both-on", "migrate-choice", "migrate-init-container",
+    "migrate-no-alignment", "migrate-node-label", "migrate-quota", "migrate-quota-both", "migrate-release",
+    "migrate-template", "name-changed", "namespace-empty", "nics-without-rdma", "no-node-admitted", "node-vanished",
+    "nodes-cordoned", "nodes-left-out", "nodes-not-ready", "nodes-tainted", "not-checked", "not-examined",
+    "not-on-new-nodes", "not-pinned", "not-placed-yet", "nothing-to-check", "numa-made", "object-twice",
+    "one-replica-planned", "pairwise-counts", "pinned", "place-unknown", "plugin-beside-claim", "pod-claim-source",
+    "pod-claim-twice", "pod-claim-unused", "pod-group-claims", "pod-group-claims-gate", "pod-group-gang-gate",
+    "pod-group-gate", "pod-group-minimum", "pod-group-priority", "pod-group-same-value", "pod-group-topology-gate",
+    "pod-group-upgrade", "pod-group-version", "pod-pins-not-written", "pool-incomplete", "pool-invalid", "pool-stale",
+    "pool-unusable", "pool-vanished", "preference-order", "preferences-left-out", "proof-withdrawn",
+    "provisioning-request-claims", "provisioning-request-not-proven", "provisioning-request-pods",
+    "release-admin-access", "release-capacity", "release-derived-attributes", "release-first-available",
+    "release-tolerations", "replay", "replicas-do-not-fit", "replicas-unplaced", "request-no-longer-selects",
+    "resource-from-plugin", "resource-not-migrated", "resource-not-planned", "right-missing", "room-not-found",
+    "root-not-known", "scheduler-annotation", "scheduler-annotation-alpha", "scheduler-annotation-value",
+    "scheduler-field-other", "scheduler-field-unknown", "scheduler-version-old", "selector-changed", "selector-fails",
+    "selector-matches-nothing", "selector-release", "selector-run-time-error", "selectors-not-compared",
+    "server-not-verified", "shared-claim", "snapshot-anonymised", "snapshot-incomplete", "snapshot-old",
+    "taint-not-tolerated", "taint-rules-ignored", "template-not-rendered", "templates-chosen", "tied-pods-do-not-fit",
+    "too-many-devices", "topology-contradiction", "topology-cpus-cut", "topology-hidden-by-nvlink",
+    "topology-invented-switches", "topology-nic-without-net", "topology-nodes-missing", "topology-numbers-missing",
+    "topology-repeated-bridge", "topology-several-numa-nodes", "topology-unknown-object", "topology-without-bridges",
+    "topology-without-devices", "unknown-field", "upgrade-changes", "version-old", "version-unknown",
+    "volcano-alternatives", "volcano-dra", "volcano-minimum", "volcano-plugin", "volcano-queue",
+    "volcano-shared-claim", "volcano-tiers", "workloads-do-not-fit-together",
+]
+# fmt: on
+"""The rules of findings; `words/rules` has the cause and the remedy of each."""
 
 
 class Severity(StrEnum):
@@ -64,7 +124,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Shown):
     """One thing noticed.
 
     `rule` is a stable identifier in kebab case (`pool-incomplete`). `subject` is what it is about, printed the way the
@@ -77,7 +137,7 @@ class Finding:
         []
     """
 
-    rule: str
+    rule: Rule
     severity: Severity
     subject: str
     message: str

@@ -8,5 +8,7 @@ export default defineConfig({
     pool: "vmThreads",
     maxWorkers: 2,
     restoreMocks: true,
+    // A busy machine takes seconds to draw thousands of rows.
+    testTimeout: 30_000,
   },
 });

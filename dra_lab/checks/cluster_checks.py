@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from dra_lab.checks.in_use_audit import check_audit
 from dra_lab.checks.refused import check_refused_claims, check_refused_slices
-from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.findings import Finding, Rule, Severity, sort_findings
 from dra_lab.index.in_use import UNHEALTHY, claim_name, counters_in_use, device_health
 from dra_lab.index.pools import contradictions, why_unusable
 from dra_lab.model.claims import ResourceClaimConsumerReference
@@ -26,7 +26,7 @@ _LET_GO = (
     "No other claim can get their devices until their finalizers are gone. Are kubelet on the node and "
     "kube-controller-manager running? See: kubectl get resourceclaim NAME -o yaml"
 )
-_IDLE = {
+_IDLE: Mapping[Rule, tuple[str, str, str]] = {
     "claim-unreserved": (
         "holds devices and is reserved for no pod",
         "hold devices and are reserved for no pod",
@@ -63,7 +63,7 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
         there = uid is not None and (not uid or not consumer.uid or uid == consumer.uid)
         return consumer.resource == "pods" and not there
 
-    idle: dict[str, list[str]] = {rule: [] for rule in _IDLE}
+    idle: dict[Rule, list[str]] = {rule: [] for rule in _IDLE}
     for claim in cluster.claims:
         allocation = claim.status.allocation
         if allocation is None or all(result.admin_access for result in allocation.devices.results):
@@ -73,8 +73,8 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
         gone = known and all(is_gone(namespace, consumer) for consumer in reserved)
         if reserved and not gone:
             continue
-        deleted = "claim-not-let-go" if claim.metadata.deletion_timestamp else ""
-        idle[deleted or ("claim-of-gone-pods" if reserved else "claim-unreserved")].append(claim_name(claim))
+        rule: Rule = "claim-of-gone-pods" if reserved else "claim-unreserved"
+        idle["claim-not-let-go" if claim.metadata.deletion_timestamp else rule].append(claim_name(claim))
     for rule, names in idle.items():
         if not names:
             continue
@@ -84,7 +84,7 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(rule, Severity.WARNING, subject, message + _some(names), advice)
 
 
-Rule = Callable[[Cluster], Iterator[Finding]]
+Check = Callable[[Cluster], Iterator[Finding]]
 
 
 @once_per_snapshot
@@ -106,7 +106,7 @@ def _published(cluster: Cluster, _release: str) -> tuple[Finding, ...]:
     return _findings_of(cluster, _RULES_OF_HARDWARE)
 
 
-def _findings_of(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
+def _findings_of(cluster: Cluster, rules: tuple[Check, ...]) -> tuple[Finding, ...]:
     return tuple(finding for rule in rules for finding in rule(cluster))
 
 
@@ -273,7 +273,7 @@ def check_health(cluster: Cluster) -> Iterator[Finding]:
             yield Finding("device-unhealthy", Severity.WARNING, str(device_id), message, advice)
 
 
-_RULES_OF_HARDWARE: tuple[Rule, ...] = (
+_RULES_OF_HARDWARE: tuple[Check, ...] = (
     check_pools,
     check_identities,
     check_taints,
@@ -284,7 +284,7 @@ _RULES_OF_HARDWARE: tuple[Rule, ...] = (
 )
 """Those that look at slices, nodes and classes alone: what they find stays while these do."""
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[Check, ...] = (
     check_refused_claims,
     check_unused,
     check_counters,

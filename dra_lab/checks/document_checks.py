@@ -10,7 +10,7 @@ import yaml
 
 from dra_lab.checks.admission import BAD_REQUEST, Admission, admit
 from dra_lab.errors import ManifestError
-from dra_lab.findings import Finding, Origin, Severity, sort_findings
+from dra_lab.findings import Finding, Origin, Rule, Severity, sort_findings
 from dra_lab.manifests.file_text import json_texts
 from dra_lab.manifests.strict import decode_strict_json
 from dra_lab.manifests.versions import removed, short_version, text_of, upgrade, written_path
@@ -123,7 +123,7 @@ def _inside(line: Line, index: int) -> Line:
 
 
 def _refused(answer: Admission, release: KubernetesRelease, place: Origin) -> Iterator[Finding]:
-    rule = "api-undecodable" if answer.status == BAD_REQUEST else "api-refused"
+    rule: Rule = "api-undecodable" if answer.status == BAD_REQUEST else "api-refused"
     for error in answer.errors:
         advice = f"The API server of Kubernetes {release.version} refuses the object."
         yield Finding(rule, Severity.ERROR, place.object, str(error.message), advice, replace(place, path=error.field))

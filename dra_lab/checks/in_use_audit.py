@@ -11,7 +11,7 @@ from operator import is_
 
 from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
 from dra_lab.checks.taint_validation import excludes
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.index.in_use import claim_name, published_device
 from dra_lab.index.not_read import not_read
 from dra_lab.index.pools import contradictions, why_unusable
@@ -26,7 +26,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.model.slices import ResourceSlice, newest
 
-Reason = tuple[str, str, str]
+Reason = tuple[Rule, str, str]
 
 
 @dataclass
@@ -209,7 +209,7 @@ class AuditRow:
     `device` is None where the reason concerns the whole claim.
     """
 
-    rule: str
+    rule: Rule
     claim: str
     request: str
     device: DeviceID | None
@@ -303,7 +303,7 @@ def _add_holders(held: HeldDevice, claims: Iterable[ResourceClaim]) -> None:
 
 def check_audit(cluster: Cluster) -> Iterator[Finding]:
     """Yield the rows of the audit as findings: MAX_FINDINGS claims of a rule one by one, the others counted."""
-    by_rule: dict[str, dict[str, list[AuditRow]]] = defaultdict(lambda: defaultdict(list))
+    by_rule: dict[Rule, dict[str, list[AuditRow]]] = defaultdict(lambda: defaultdict(list))
     for row in audit_claims(cluster):
         by_rule[row.rule][row.claim].append(row)
     for rule, claims in by_rule.items():

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from dra_lab.cli.output import FITS, UNANSWERED, explained_by
+from dra_lab.cli.output import FITS, UNANSWERED, explained_by, plain_output
 from dra_lab.cli.parser import parser_of
-from dra_lab.cli.plain_output import plain_output
 from dra_lab.errors import DraLabError
 from dra_lab.garbage import rare_collections
 

@@ -48,8 +48,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.bundle import KUSTOMIZATION, kustomization
     from dra_lab.exports.written_files import DIGESTS, write_files
     from dra_lab.gitops.folder import read_manifests
-    from dra_lab.gitops.keep_names import keep_names
-    from dra_lab.gitops.migration import migrate
+    from dra_lab.gitops.migration import keep_names, migrate
 
     refuse_write(options)
     cluster = cluster_of(options)

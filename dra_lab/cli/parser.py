@@ -121,11 +121,7 @@ def _unknown(what: str, word: str, known: Iterable[str]) -> str:
 
 
 def complete(parser_of: Callable[[list[str]], argparse.ArgumentParser]) -> None:
-    """Print the words that complete the shell's command line, and end the process.
-
-    Args:
-        parser_of: Returns the parser for the words after `dra-lab`.
-    """
+    """Print the words that complete the shell's command line, and end the process; `parser_of` takes the words."""
     import argcomplete
 
     line = os.environ.get("COMP_LINE", "")

@@ -146,9 +146,9 @@ class Questions:
                     self.findings.append(Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message))
                     break
         for one in (one for one in asked.gangs if one.queue):
-            common: dict[str, Any] = {"plan": self.plan, "release": self.release, "requests": one.requests or None}
+            common: dict[str, Any] = {"release": self.release, "requests": one.requests or None}
             try:
-                verdicts[one.gang.name] = gang_verdicts(self.cluster, one.gang, queue=one.queue, **common)
+                verdicts[one.gang.name] = gang_verdicts(self.cluster, one.gang, self.plan, queue=one.queue, **common)
             except InputError as error:
                 advice = "Only the devices are answered."
                 name, words = one.gang.name, error.message

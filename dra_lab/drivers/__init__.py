@@ -4,17 +4,20 @@ Imports model and errors only. One driver is one file, `data/<driver>.yaml`; `da
 """
 
 from dra_lab.drivers.kinds import (
+    Machine,
     PciModel,
     attributes_of_labels,
+    attributes_of_machines,
     attributes_read,
+    derived_numa,
     device_kind,
     device_label,
     device_short,
     kind_of_driver,
+    machines,
     pci_model,
     published,
 )
-from dra_lab.drivers.machines import Machine, attributes_of_machines, derived_numa, machines
 from dra_lab.drivers.profiles import all_profiles, documented_class, known_drivers, profile
 
 __all__ = [

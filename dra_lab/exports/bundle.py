@@ -28,6 +28,7 @@ from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan, Written
 from dra_lab.pinning.pod_start import RUN_TIME_ERROR
 from dra_lab.sketch.claim_objects import KINDS, Affinity, Target
+from dra_lab.words.facts import sentence
 from dra_lab.words.plan_json import FITS, plan_json, plan_outcome
 
 KUSTOMIZATION = "kustomization.yaml"
@@ -107,7 +108,8 @@ class Bundle:
             return ""
         fits = self.record.get("answer", {}).get("outcome") == FITS
         ways = f"{pin} to pin the plan, or {accept}" if fits and self.pinned_plan is None else accept
-        return f"nothing is written. {self.simulation.sentence} Use {ways} to write the manifests as they are"
+        why = sentence(self.errors[0].message) if self.errors else self.simulation.sentence
+        return f"nothing is written. {why} Use {ways} to write the manifests as they are"
 
 
 @dataclass(frozen=True)

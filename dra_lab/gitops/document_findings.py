@@ -12,7 +12,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.cel.selector import unknown_in
 from dra_lab.errors import CelError
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, Document, Manifests
 from dra_lab.gitops.object_pods import files_of
 from dra_lab.gitops.references import KUSTOMIZE, WrittenClaim, WrittenObjects, every_claim
@@ -24,7 +24,7 @@ from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.compile import class_findings
 
-SELECTOR_FAILS = "selector-fails"
+SELECTOR_FAILS: Rule = "selector-fails"
 
 
 def check_matches(claim: WrittenClaim, cluster: Cluster, release: KubernetesRelease) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: Ku
 
 
 CLASS = "DeviceClass"
-CLASS_TWICE = "class-twice"
+CLASS_TWICE: Rule = "class-twice"
 
 
 def claim_subjects(claims: Sequence[WrittenClaim]) -> list[str]:

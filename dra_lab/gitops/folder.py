@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import DraLabError, ManifestError, SourceError
-from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.findings import Finding, Origin, Rule, Severity
 from dra_lab.index.documented_classes import with_given_classes
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.file_text import (
@@ -38,7 +38,7 @@ from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
 SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 64 * 2**20
 MAX_FILES = 10_000
-TEMPLATE_RULE = "template-not-rendered"
+TEMPLATE_RULE: Rule = "template-not-rendered"
 UNREADABLE = ("file-broken", TEMPLATE_RULE)
 """Rules of the findings about a document, or a file, that could not be read."""
 

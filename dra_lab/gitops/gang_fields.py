@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -290,17 +291,17 @@ class _SubGroup(Struct, frozen=True):
 def subgroup_groups(document: Document, groups: Sequence[WrittenGroup], findings: list[Finding]) -> list[WrittenGroup]:
     """Return the groups of pods that name the subgroups of a PodGroup; the same groups if it has no subgroups."""
     known = {one.name: one for one in _subgroups(document)}
+    found: list[WrittenGroup] = []
     leaves: dict[str, list[WrittenGroup]] = {}
-    others = [group for group in groups if str(group.pod.labels.get(SUBGROUP, "")) not in known]
     for group in groups:
-        if (name := str(group.pod.labels.get(SUBGROUP, ""))) in known:
-            leaves.setdefault(name, []).append(group)
-    tops: dict[str, list[str]] = {}
-    for name in leaves:
-        tops.setdefault(_chain(known, name)[0].name, []).append(name)
-    found = others
+        name = str(group.pod.labels.get(SUBGROUP, ""))
+        (leaves.setdefault(name, []) if name in known else found).append(group)
+    tops: dict[str, list[tuple[_Chain, list[WrittenGroup]]]] = {}
+    for name, own in leaves.items():
+        chain = _chain(known, name)
+        tops.setdefault(chain[0].name, []).append((chain, own))
     for name, below in tops.items():
-        found += _group_of_subgroups(document, [(_chain(known, leaf), leaves[leaf]) for leaf in below], name, findings)
+        found += _group_of_subgroups(document, below, name, findings)
     return found
 
 
@@ -318,7 +319,10 @@ def _subgroups(document: Document) -> Iterator[_SubGroup]:
             )
 
 
-def _chain(known: Mapping[str, _SubGroup], name: str) -> tuple[_SubGroup, ...]:
+_Chain = tuple[_SubGroup, ...]
+
+
+def _chain(known: Mapping[str, _SubGroup], name: str) -> _Chain:
     """Return a subgroup with those that contain it, the outermost first."""
     found = [known[name]]
     while found[0].parent in known and len(found) < _MOST_DEPTH:
@@ -327,10 +331,7 @@ def _chain(known: Mapping[str, _SubGroup], name: str) -> tuple[_SubGroup, ...]:
 
 
 def _group_of_subgroups(
-    document: Document,
-    leaves: Sequence[tuple[tuple[_SubGroup, ...], Sequence[WrittenGroup]]],
-    name: str,
-    findings: list[Finding],
+    document: Document, leaves: Sequence[tuple[_Chain, Sequence[WrittenGroup]]], name: str, findings: list[Finding]
 ) -> Iterator[WrittenGroup]:
     """Yield the pods below one outermost subgroup: one group with slices if its children are identical."""
     top, first = leaves[0][0][0], leaves[0][1][0]
@@ -365,10 +366,10 @@ def _group_of_subgroups(
         findings.append(Finding("gang-subgroup-level", Severity.WARNING, document.name, message, advice))
 
 
-def _sizes(leaves: Sequence[tuple[tuple[_SubGroup, ...], Sequence[WrittenGroup]]], depth: int) -> list[int]:
+def _sizes(leaves: Sequence[tuple[_Chain, Sequence[WrittenGroup]]], depth: int) -> list[int]:
     """Return the pods below each subgroup of a depth."""
-    found: dict[str, int] = {}
+    found = Counter[str]()
     for chain, groups in leaves:
         if len(chain) > depth:
-            found[chain[depth].name] = found.get(chain[depth].name, 0) + sum(group.pods for group in groups)
+            found[chain[depth].name] += sum(group.pods for group in groups)
     return list(found.values())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -16,12 +18,14 @@ from dra_lab.gitops.migration_findings import (
     NOT_MIGRATED,
     KnownRequests,
     not_read,
+    outside_findings,
     share_findings,
     what_changes,
+    what_changes_by_name,
     without_repeats,
 )
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.manifests.yaml_file import YamlFile
@@ -29,6 +33,8 @@ from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
     EXACT_COUNT,
     DeviceClaim,
+    DeviceClass,
+    DeviceClassSpec,
     DeviceRequest,
     ExactDeviceRequest,
     ResourceClaimSpec,
@@ -38,12 +44,11 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.object_names import ObjectNames, object_name
 
 POD_CLAIM = "devices"
 MAX_DEVICES = 32
-_AMOUNT = re.compile(r"""^[ ]*["']?([a-z0-9.-]+/[A-Za-z0-9._-]+)["']?:[ ]*["']?\d+["']?[ ]*(?:#.*)?$""", re.MULTILINE)
-"""A line of a manifest that asks for an amount of an extended resource."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def migrate(
     files: dict[str, YamlFile] = {}
     names = ObjectNames()
     for document in manifests.documents:
-        findings += _outside(document)
+        findings += outside_findings(document)
         for pod in pod_templates(document):
             known_requested = known_requests(pod, named, cluster, findings)
             if not known_requested:
@@ -170,36 +175,6 @@ def _known(resource: str, device_classes: Mapping[str, str], cluster: Cluster | 
     request = known.request if known is not None else base
     source = "the cluster's class says so (extendedResourceName)"
     return PluginResource(resource, source, "", serving[0], request)
-
-
-def _outside(document: Document) -> Iterator[Finding]:
-    """Yield what an object asks of device plugins outside its pod templates."""
-    if document.kind == "ConfigMap":
-        yield from _in_text(document)
-    for path, resource in asks_outside(document.value):
-        if not resource or resource.startswith(IMPLICIT):
-            continue  # DRA already
-        message = (
-            f"{resource} is not migrated, because {path} is not a pod template and only the controller knows its pods"
-        )
-        advice = "Look for the pod template that it belongs to, for example the runtime of a TrainJob."
-        subject = f"{document.kind}/{document.name}"
-        yield Finding(NOT_MIGRATED, Severity.WARNING, subject, message, advice, document.at(path))
-
-
-def _in_text(document: Document) -> Iterator[Finding]:
-    """Yield the manifests that a ConfigMap holds as text, if their containers ask for devices."""
-    data = document.value.get("data")
-    for key, text in data.items() if isinstance(data, Mapping) else ():
-        lines = _AMOUNT.findall(text) if isinstance(text, str) and "containers:" in text else []
-        for resource in dict.fromkeys(name for name in lines if plugin_resource(name) is not None):
-            message = (
-                f"{resource} is not migrated, because data[{key!r}] contains a manifest as text, which "
-                "dra-lab does not change"
-            )
-            place = document.at("data")
-            advice = "Migrate this manifest as a separate file, and put the text back."
-            yield Finding(NOT_MIGRATED, Severity.WARNING, f"ConfigMap/{document.name}", message, advice, place)
 
 
 def _rewrite(
@@ -329,3 +304,72 @@ def _too_many(pod: PodTemplate, requests: Requests, claims: int) -> Iterator[Fin
         )
         advice = "A link cannot connect devices of two claims."
         yield Finding("claims-split", Severity.WARNING, pod.subject, message, advice, place)
+
+
+# --------------------------------------------------------------------- resource names that stay
+
+
+def keep_names(
+    manifests: Manifests,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    device_classes: Mapping[str, str] | None = None,
+) -> Migration:
+    """Return the DeviceClasses that serve the resource names which workloads ask for; the workloads stay as they are.
+
+    A class of the cluster that serves a name already is left alone. If the class exists and serves no name, it is
+    returned with the name added. A resource that is narrower than its class (a MIG profile) gets its own class. Source:
+    `extendedResourceName` of a DeviceClass (KEP-5004), docs/semantics.md 1.16.
+    """
+    findings: list[Finding] = []
+    made: dict[str, DeviceClass] = {}
+    workloads: list[str] = []
+    served = {c.spec.extended_resource_name for c in cluster.classes}
+    classes = dict(known_classes(cluster))
+    for document in manifests.documents:
+        for pod in pod_templates(document):
+            requests = known_requests(pod, device_classes or {}, None, findings)
+            for resource in {request.resource: known for request, known in requests}.values():
+                if resource.resource in served:
+                    continue
+                serving = _class(resource, classes.get(resource.device_class))
+                if serving is None:
+                    what = (
+                        f"no class serves {resource.resource}: the cluster has no DeviceClass {resource.device_class}"
+                    )
+                    advice = "Install the DRA driver with this class, or name another class with --map."
+                    place = pod.document.at(pod.path)
+                    findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, what, advice, place))
+                    continue
+                made[serving.name] = classes[serving.name] = serving
+                served.add(resource.resource)
+            requests = [(request, known) for request, known in requests if request.resource in served]
+            if requests:
+                workloads.append(pod.subject)
+                findings += what_changes_by_name(pod, [request for request, _ in requests], release)
+    for name, item in made.items():
+        if any(name == own.name for own in cluster.classes):
+            added = f"extendedResourceName {item.spec.extended_resource_name}"
+            message = f"the manifests add {added} to the class {name} of the cluster"
+            advice = "The class is cluster-wide. Look for other owners (a Helm chart, an operator) first."
+            findings.append(Finding("class-changed", Severity.WARNING, name, message, advice))
+    texts = {f"deviceclass-{name}.yaml": dump_yaml(encode(item)) for name, item in made.items()}
+    every = sort_findings((*manifests.findings, *without_repeats(findings)))
+    return Migration(texts, every, tuple(dict.fromkeys(workloads)))
+
+
+def _class(resource: PluginResource, base: DeviceClass | None) -> DeviceClass | None:
+    """Return the class that serves a resource: `base` with its name, or one beside it; None if nothing is known."""
+    own = cel_selectors(resource.selectors)
+    meta = ObjectMeta(name=resource.device_class, labels=dict(base.metadata.labels) if base else {})
+    if own or (base is not None and base.spec.extended_resource_name not in (None, "", resource.resource)):
+        meta = ObjectMeta(name=f"{object_name(resource.resource.rpartition('/')[2])}.{resource.device_class}")
+    if base is not None:
+        spec = replace(base.spec, selectors=(*base.spec.selectors, *own))
+    elif own or resource.driver:
+        driver = f"device.driver == {json.dumps(resource.driver)}"
+        spec = DeviceClassSpec(selectors=own or cel_selectors((driver,)))
+    else:
+        return None
+    return DeviceClass(metadata=meta, spec=replace(spec, extended_resource_name=resource.resource))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.extended_resources import PluginRequest, unreadable_amounts
+from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate
+from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.file_text import has_variables
 from dra_lab.manifests.pod_templates import RUNTIMES, value_at
 from dra_lab.model.cluster import Cluster
@@ -28,7 +31,7 @@ _PRODUCT_LABEL, _REPLICAS_LABEL = "nvidia.com/gpu.product", "nvidia.com/gpu.repl
 _ADVICE = "Request a whole device or a partition, or write a claim for a share of a DRA driver."
 
 
-NOT_MIGRATED = "resource-not-migrated"
+NOT_MIGRATED: Rule = "resource-not-migrated"
 
 
 def share_findings(
@@ -126,6 +129,9 @@ _RAY = ("RayCluster", "RayJob", "RayService")
 _SUBJECTS = 5
 """Workloads that a note names."""
 
+
+_AMOUNT = re.compile(r"""^[ ]*["']?([a-z0-9.-]+/[A-Za-z0-9._-]+)["']?:[ ]*["']?\d+["']?[ ]*(?:#.*)?$""", re.MULTILINE)
+"""A line of a manifest that asks for an amount of an extended resource."""
 
 KnownRequests = Sequence[tuple[PluginRequest, PluginResource]]
 
@@ -261,5 +267,35 @@ def what_changes(pod: PodTemplate, known_requests: KnownRequests) -> Iterator[Fi
         )
 
 
-def _note(pod: PodTemplate, rule: str, message: str, advice: str) -> Finding:
+def _note(pod: PodTemplate, rule: Rule, message: str, advice: str) -> Finding:
     return Finding(rule, Severity.NOTE, pod.subject, message, advice, pod.document.at(pod.path))
+
+
+def outside_findings(document: Document) -> Iterator[Finding]:
+    """Yield what an object asks of device plugins outside its pod templates."""
+    if document.kind == "ConfigMap":
+        yield from _in_text(document)
+    for path, resource in asks_outside(document.value):
+        if not resource or resource.startswith(IMPLICIT):
+            continue  # DRA already
+        message = (
+            f"{resource} is not migrated, because {path} is not a pod template and only the controller knows its pods"
+        )
+        advice = "Look for the pod template that it belongs to, for example the runtime of a TrainJob."
+        subject = f"{document.kind}/{document.name}"
+        yield Finding(NOT_MIGRATED, Severity.WARNING, subject, message, advice, document.at(path))
+
+
+def _in_text(document: Document) -> Iterator[Finding]:
+    """Yield the manifests that a ConfigMap holds as text, if their containers ask for devices."""
+    data = document.value.get("data")
+    for key, text in data.items() if isinstance(data, Mapping) else ():
+        lines = _AMOUNT.findall(text) if isinstance(text, str) and "containers:" in text else []
+        for resource in dict.fromkeys(name for name in lines if plugin_resource(name) is not None):
+            message = (
+                f"{resource} is not migrated, because data[{key!r}] contains a manifest as text, which "
+                "dra-lab does not change"
+            )
+            place = document.at("data")
+            advice = "Migrate this manifest as a separate file, and put the text back."
+            yield Finding(NOT_MIGRATED, Severity.WARNING, f"ConfigMap/{document.name}", message, advice, place)

@@ -16,7 +16,7 @@ from dra_lab.findings import Origin, sentence_case
 from dra_lab.gitops.extended_resources import EXTENDED, extended_spec
 from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodTemplate, claim_entries, namespace_of
-from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
+from dra_lab.gitops.pending_devices import AskedDevices, DeviceAnswer, device_answer
 from dra_lab.gitops.references import HeldClaims, WrittenObjects, check_references
 from dra_lab.gitops.taint_rule import read_rule, rule_explanation
 from dra_lab.index.documented_classes import class_of_resource
@@ -149,10 +149,10 @@ def explain(
     if what is not None:
         if pod or node or rule is not None:
             raise InputError("a workload is explained alone; leave out `pod`, `node` and `rule`")
-        from dra_lab.planner.gangs import gang_verdicts
+        from dra_lab.planner.gangs import gang_verdicts, plan_gangs
 
-        options: dict[str, Any] = {"release": target, "time_limit": time_limit, "cancel": cancel}
-        return gang_verdicts(cluster, what, queue=queue, requests=requests, **options)
+        plan = plan_gangs(cluster, [what], release=target, time_limit=time_limit, cancel=cancel)
+        return gang_verdicts(cluster, what, plan, queue=queue, requests=requests, release=target)
     if queue or requests:
         raise InputError("`queue` and `requests` are for a workload; give it, or leave them out")
     if rule is not None:
@@ -283,7 +283,8 @@ def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event 
     elif extended is not None:
         wanted[EXTENDED] = sketch_of(extended, EXTENDED)
     nodes = allowed_nodes(cluster, waiting.pod.spec, tuple(there.values()), node, release)
-    return device_answer(cluster, release, wanted, tuple(there.values()), nodes, node, end, cancel)
+    devices = AskedDevices(cluster, release, wanted, tuple(there.values()), node, end, cancel)
+    return device_answer(devices, nodes)
 
 
 # ---------------------------------------------------------------- before a node is looked for

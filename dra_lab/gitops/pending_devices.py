@@ -48,8 +48,11 @@ class DeviceAnswer(Struct, frozen=True):
     also: tuple[str, ...] = ()
 
 
-class _Asked(Struct, frozen=True):
-    """The claims of a pod that are to be planned, and where."""
+class AskedDevices(Struct, frozen=True):
+    """The claims of a pod that are to be planned, and where: on `node` alone, or on all nodes if it is "".
+
+    `allocated` are its other claims, and `end` is a time of `time.monotonic`.
+    """
 
     cluster: Cluster
     release: KubernetesRelease
@@ -87,26 +90,12 @@ class _Asked(Struct, frozen=True):
         return [(item.driver, item.device) for item in seen.values()]
 
 
-def device_answer(
-    cluster: Cluster,
-    release: KubernetesRelease,
-    claims: Mapping[str, ClaimSketch],
-    allocated: tuple[ResourceClaim, ...],
-    nodes: AllowedNodes,
-    node: str,
-    end: float,
-    cancel: threading.Event | None,
-) -> DeviceAnswer:
-    """Return what keeps a pod from every node: the tests of nodes (`nodes`) first, then its claims there.
-
-    `claims` are those that are not allocated, by their name in the pod. `node` is the only node that is examined, ""
-    for all, and `end` is a time of `time.monotonic`.
-    """
+def device_answer(asked: AskedDevices, nodes: AllowedNodes) -> DeviceAnswer:
+    """Return what keeps a pod from every node: the tests of nodes first, then its claims there."""
     first = (("node", nodes.why),) if nodes.why else ()
-    if not claims:
-        fits = _allocated_words(allocated, nodes)
+    if not asked.claims:
+        fits = _allocated_words(asked.allocated, nodes)
         return DeviceAnswer(first, fits, not_checked=nodes.not_checked)
-    asked = _Asked(cluster, release, claims, allocated, node, end, cancel)
     try:
         found = _planned(asked, nodes)
     except Cancelled:
@@ -126,7 +115,7 @@ def _allocated_words(allocated: Sequence[ResourceClaim], nodes: AllowedNodes) ->
     return f"{which} allocated, and it may run on {some(sorted(nodes.names))}"
 
 
-def _planned(asked: _Asked, nodes: AllowedNodes) -> DeviceAnswer:
+def _planned(asked: AskedDevices, nodes: AllowedNodes) -> DeviceAnswer:
     """Return what the plan on the allowed nodes says; without any, what the plan on all nodes would say."""
     plan = asked.plan(nodes.names if nodes.names else None)
     if plan.status is PlanStatus.INFEASIBLE:
@@ -145,7 +134,7 @@ def _planned(asked: _Asked, nodes: AllowedNodes) -> DeviceAnswer:
     return _started(asked, plan, nodes)
 
 
-def _started(asked: _Asked, plan: Plan, nodes: AllowedNodes) -> DeviceAnswer:
+def _started(asked: AskedDevices, plan: Plan, nodes: AllowedNodes) -> DeviceAnswer:
     """Return what kube-scheduler's own search says of a plan that fits."""
     now, names = plan.fitting_nodes, nodes.names or frozenset(asked.cluster.node_names)
     fits = f"devices for its claims are free on {len(now):,} of {counted_nodes(len(names))}, first on {plan.node}"
@@ -179,7 +168,7 @@ def _started(asked: _Asked, plan: Plan, nodes: AllowedNodes) -> DeviceAnswer:
 # ---------------------------------------------------------------- why a claim does not fit
 
 
-def _misfit(plan: Plan, asked: _Asked) -> str:
+def _misfit(plan: Plan, asked: AskedDevices) -> str:
     """Return why a claim fits nowhere, as a clause without a full stop."""
     first = plan.shortfalls[0] if plan.shortfalls else None
     if first is None:
@@ -193,7 +182,7 @@ def _misfit(plan: Plan, asked: _Asked) -> str:
     return f"none of the {ways} alternatives of request {part_of(ask.request)[1]} fits; the nearest: {words}"
 
 
-def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
+def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: AskedDevices) -> str:
     plain = _clause(first.message, asked.cluster)
     if ask is not None and first.rule in ("in-use", "count"):
         return _apart(plan, asked) or _too_few(plan, first, ask, asked)
@@ -216,7 +205,7 @@ def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
     return _clause(cause(plan, asked.cluster) or first.message, asked.cluster)
 
 
-def _counters(first: Shortfall, asked: _Asked) -> str:
+def _counters(first: Shortfall, asked: AskedDevices) -> str:
     """Return that devices share hardware of which too little is left, and which pods use devices of the node."""
     owners, allocated = _owners(asked.cluster), asked.cluster.allocated
     seen = asked.index.view(first.node).devices
@@ -252,7 +241,7 @@ def _link(plan: Plan, first: Shortfall, cluster: Cluster) -> str:
     return f"the constraint on {attribute} of {requests} cannot be met: {words}"
 
 
-def _apart(plan: Plan, asked: _Asked) -> str:
+def _apart(plan: Plan, asked: AskedDevices) -> str:
     """Return where each request has free devices, "" if a request has none, or a node has them for all requests."""
     where: dict[str, set[str]] = {}
     users: dict[str, Counter[str]] = {}
@@ -274,7 +263,7 @@ def _apart(plan: Plan, asked: _Asked) -> str:
     return f"no node has free devices for all its requests: {listed(rows)}"
 
 
-def _too_few(plan: Plan, first: Shortfall, ask: Ask, asked: _Asked) -> str:
+def _too_few(plan: Plan, first: Shortfall, ask: Ask, asked: AskedDevices) -> str:
     """Return how many devices of a request are free on the best node, and which pods hold the others there."""
     noun = nouns(plan.sketch, asked.cluster)[ask.reference]
     rows = _use(asked, ask, plan.admitted)
@@ -305,7 +294,7 @@ def _held(users: Mapping[str, int]) -> str:
     return listed([*named, *([f"others hold {rest:,}"] if rest else [])]) if named else "no claim holds the others"
 
 
-def _use(asked: _Asked, ask: Ask, admitted: frozenset[str] | None) -> list[tuple[str, int, Counter[str]]]:
+def _use(asked: AskedDevices, ask: Ask, admitted: frozenset[str] | None) -> list[tuple[str, int, Counter[str]]]:
     """Return for each node how many matching devices are free, and which pods hold how many of the others."""
     index = asked.index
     allocated, owners = asked.cluster.allocated, _owners(asked.cluster)

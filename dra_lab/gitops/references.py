@@ -13,7 +13,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.extended_resources import extended_spec
 from dra_lab.gitops.folder import Document, Manifests, with_classes
 from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodClaim, PodTemplate, namespace_of, pod_templates
@@ -328,6 +328,6 @@ def _missing(objects: WrittenObjects, pod: PodTemplate, entry: PodClaim, maker: 
     return Finding("claim-not-given", Severity.WARNING, pod.subject, message, advice, pod.document.at(entry.path))
 
 
-def _error(rule: str, pod: PodTemplate, path: str, message: str) -> Finding:
+def _error(rule: Rule, pod: PodTemplate, path: str, message: str) -> Finding:
     advice = "The API server refuses the pod."
     return Finding(rule, Severity.ERROR, pod.subject, message, advice, pod.document.at(path))

@@ -222,7 +222,7 @@ def _described(rule: str) -> dict[str, Any]:
     return described
 
 
-def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
+def _result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
     subject = f"{finding.subject}: " if finding.subject else ""
     advice = f" {finding.advice}" if finding.advice else ""
     result: dict[str, Any] = {

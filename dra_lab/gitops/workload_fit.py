@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dra_lab.errors import CelError, DraLabError, UnsupportedFeature
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.claims_of_file import Question
 from dra_lab.gitops.extended_resources import EXTENDED, unserved_words
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
@@ -87,7 +87,7 @@ class WorkloadFit:
             reviewed, findings = self._planned(group, sharing=sharing)
         except DraLabError as error:
             open_rule = isinstance(error, CelError | UnsupportedFeature)
-            rule = "fit-not-decided" if open_rule else "claim-not-planned"
+            rule: Rule = "fit-not-decided" if open_rule else "claim-not-planned"
             reviewed, findings = _refused(group, FitState.NOT_CHECKED, rule, error.message)
         for number, question in enumerate(group):
             if reviewed[number].fit is FitState.FITS and question.claims:
@@ -242,7 +242,7 @@ def _misfit(question: Question, plan: Plan, cluster: Cluster) -> Answer:
 def _refused(
     group: Sequence[Question],
     fit: FitState,
-    rule: str,
+    rule: Rule,
     message: str,
     plan: Plan | None = None,
     times: int | None = None,

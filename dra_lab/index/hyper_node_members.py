@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.cel.functions.strings import names_with
-from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorTerm, node_matches
-from dra_lab.model.topologies import HyperNode, LabelMatch, Member, MemberSelector, NameMatch
+from dra_lab.model.nodes import Node
+from dra_lab.model.topologies import HyperNode, Member, MemberSelector, NameMatch
 
 
 class Members(Struct, frozen=True):
@@ -56,19 +56,9 @@ def _selected(member: Member, nodes: Mapping[str, Node], names: Collection[str])
     elif labels is not None:
         if member.type != "Node":
             return (), "labelMatch selects nodes only, and a member of type HyperNode has it"
-        found, reason = _with_labels(nodes, labels), "no node has the labels of labelMatch"
+        found = [name for name, node in nodes.items() if labels.matches(node.metadata.labels)]
+        reason = "no node has the labels of labelMatch"
     return found, "" if found else reason
-
-
-def _with_labels(nodes: Mapping[str, Node], labels: LabelMatch) -> list[str]:
-    wanted = labels.match_labels.items()
-    term = NodeSelectorTerm(match_expressions=labels.match_expressions)
-    selector = NodeSelector(node_selector_terms=(term,))
-    return [
-        name
-        for name, node in nodes.items()
-        if wanted <= node.metadata.labels.items() and (not labels.match_expressions or node_matches(selector, node))
-    ]
 
 
 def with_exact_members(item: HyperNode, nodes: Mapping[str, Node], hyper_nodes: Collection[str]) -> HyperNode:

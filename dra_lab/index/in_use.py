@@ -202,16 +202,11 @@ def _rows(cluster: Cluster) -> Iterator[DeviceInUse]:
 
 def _with_device(cluster: Cluster, row: DeviceInUse, device: Device, item: ResourceSlice) -> DeviceInUse:
     taints = cluster.taints_of(row.device, device)
-    return DeviceInUse(
-        row.device,
-        device.node_name or item.spec.node_name or "",
-        row.claims,
-        row.admin,
-        row.consumers,
-        row.shared,
-        shares_in_use(cluster, row.device),
-        tuple(str(taint) for taint in taints if taint.effect in ("NoSchedule", "NoExecute")),
-        row.health,
+    return replace(
+        row,
+        node=device.node_name or item.spec.node_name or "",
+        capacity=shares_in_use(cluster, row.device),
+        taints=tuple(str(taint) for taint in taints if taint.effect in ("NoSchedule", "NoExecute")),
     )
 
 

@@ -383,7 +383,7 @@ def node_index(cluster: Cluster, release: KubernetesRelease) -> NodeIndex:
     # Without claims, which it does not read: it outlives the snapshot that it is made from.
     bare = cluster.with_objects(claims=(), pods=(), findings=())
     # With a cache of its own: with the one that has the index, both would stay until a garbage collection.
-    bare.memo.hardware = Cache()
+    bare.memo.caches["hardware"] = Cache()
     return NodeIndex(bare, release)
 
 

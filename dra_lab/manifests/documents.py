@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from dra_lab.errors import ManifestError
-from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.findings import Finding, Origin, Rule, Severity
 from dra_lab.manifests.file_text import as_utf8, json_texts, utf8_text
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, removed, short_version, text_of, upgrade, written_path
@@ -153,7 +153,7 @@ class _Reader(Struct):
                 )
             )
 
-    def _refuse(self, rule: str, message: str, origin: Origin, advice: str = "") -> None:
+    def _refuse(self, rule: Rule, message: str, origin: Origin, advice: str = "") -> None:
         self.refused += 1
         if self.refused > MAX_REFUSED:
             return
@@ -174,7 +174,7 @@ class _Reader(Struct):
         return Documents(tuple(self.objects), _gathered(self.findings))
 
 
-def _not_used(rule: str, subject: str, message: str, advice: str, origin: Origin | None) -> Finding:
+def _not_used(rule: Rule, subject: str, message: str, advice: str, origin: Origin | None) -> Finding:
     """Return the finding about a document without which all answers are given."""
     return Finding(rule, Severity.WARNING, subject, f"{message}; dra-lab ignores it", advice, origin)
 

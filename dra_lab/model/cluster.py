@@ -17,18 +17,18 @@ from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import FilePlaces, Node, ObjectMeta
 from dra_lab.model.pods import Pod
-from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
 from dra_lab.model.running import Move, PodDisruptionBudget, RunningPod
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, grouped, node_of, pool_of
 from dra_lab.model.topologies import TopologyObject
+from dra_lab.printing import Shown
 
 _Numbered = tuple[int, DeviceTaint]
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Cluster(Shown):
     """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
 
     `pods` are those that were read, of a running cluster those that use claims; planning does not need them.
@@ -77,10 +77,6 @@ class Cluster:
     waiting: tuple[RunningPod, ...] = ()
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
-
-    def __str__(self) -> str:
-        """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
-        return printed(self)
 
     def __hash__(self) -> int:
         """Return the hash of what names it; clusters are equal if all that they hold is."""
@@ -263,26 +259,16 @@ class Cluster:
             A new cluster.
         """
         made = replace(self, **changes)
-        same_rules = made.classes is self.classes and made.taint_rules is self.taint_rules
-        if same_rules:
-            made.memo.rules = self.memo.rules
-        if made.claims is self.claims:
-            made.memo.claims = self.memo.claims
-        if made.profiles is not self.profiles:
-            return made
-        if made.slices is self.slices:
+        same = {name for name, value in vars(self).items() if vars(made)[name] is value}
+        if _same_labels(self.nodes, made.nodes):
+            same |= {"labels", "places"}
+        elif not self.network_slices and [node.name for node in self.nodes] == [node.name for node in made.nodes]:
+            same.add("places")  # labels place devices only where slices select nodes by them
+        made.memo.take(self.memo, same)
+        if same.issuperset(("profiles", "slices")):
             made.memo.slices = self.memo.slices
-        else:
+        elif "profiles" in same:
             made.memo.keep_slices(self.memo, made.slices)
-        if made.slices is self.slices and made.file_places is self.file_places:
-            same_labels = _same_labels(self.nodes, made.nodes)
-            # Labels place devices only where slices select nodes by them.
-            if same_labels or (_same_names(self.nodes, made.nodes) and not self.network_slices):
-                made.memo.devices = self.memo.devices
-                if same_rules:
-                    made.memo.hardware = self.memo.hardware
-            if same_labels and same_rules:
-                made.memo.labels = self.memo.labels
         return made
 
     def with_profiles(self, own: Profiles) -> Cluster:
@@ -348,10 +334,6 @@ class Cluster:
         return tuple(
             (at, rule.spec.taint) for at, rule in enumerate(self.taint_rules) if rule.spec.device_selector is None
         )
-
-
-def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
-    return len(before) == len(after) and all(old.name == new.name for old, new in zip(before, after, strict=True))
 
 
 def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from dra_lab.model.printing import printed
+from dra_lab.printing import Shown
 
 
 class GangVerdict(StrEnum):
@@ -31,7 +31,7 @@ class DomainReplay(Struct, frozen=True):
     wanted: int
 
 
-class GangReplay(Struct, frozen=True):
+class GangReplay(Shown, Struct, frozen=True):
     """Whether a scheduler, with its version, finds a place for a gang, why, and what each domain that it tries has."""
 
     scheduler: str
@@ -39,10 +39,6 @@ class GangReplay(Struct, frozen=True):
     sentence: str
     domains: tuple[DomainReplay, ...] = ()
     gang: str = ""
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)
 
 
 class GangChoice(Struct, frozen=True):
@@ -146,7 +142,7 @@ class QuotaAnswers:
 
 
 @dataclass(frozen=True)
-class GangVerdicts:
+class GangVerdicts(Shown):
     """Quota, topology counts and devices of a gang, side by side.
 
     `counts` is what Kueue counts in each domain without devices. `chosen` is the domain that Kueue would choose by
@@ -161,10 +157,6 @@ class GangVerdicts:
     chosen: tuple[str, ...] = ()
     advice: str = ""
     cluster: str = ""
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)
 
     @property
     def rows(self) -> tuple[VerdictRow, VerdictRow, VerdictRow]:

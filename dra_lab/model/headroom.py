@@ -8,8 +8,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dra_lab.model.goals import GoalValue
-from dra_lab.model.printing import printed
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.printing import Shown
 
 MOST_COUNTED = 10_000
 """Where counting replicas on one node stops: a number this high is a cap, and more may fit."""
@@ -105,7 +105,7 @@ class NodeClass(Struct, frozen=True):
     label: str = ""
 
 
-class Headroom(Struct, frozen=True):
+class Headroom(Shown, Struct, frozen=True):
     """How many more replicas of a workload fit, now or after a plan.
 
     `count.value` replicas surely fit together, more than `count.bound` cannot. `where` covers every node once, or each
@@ -124,12 +124,8 @@ class Headroom(Struct, frozen=True):
         """Say whether the number is exact."""
         return self.count.exact
 
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)
 
-
-class LargestJob(Struct, frozen=True):
+class LargestJob(Shown, Struct, frozen=True):
     """The largest job of a claim that still fits.
 
     `scale` is the largest whole multiple of the claim's requests (counts and capacities times `scale`) that one pod can
@@ -191,7 +187,7 @@ class StrandedNodes(Struct, frozen=True):
     together: bool = False
 
 
-class Stranded(Struct, frozen=True):
+class Stranded(Shown, Struct, frozen=True):
     """Fragmentation: aligned capacity that no claim can use, on each node and in all.
 
     For every kind by itself: `free` less the most that replicas of the given claims, any number of each and every link

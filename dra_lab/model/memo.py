@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -11,34 +11,46 @@ class Cache(dict[Hashable, Any]):
     """Derived values by the function that made them and its arguments; it can be referenced weakly."""
 
 
+_DEVICES, _RULES = ("slices", "profiles", "file_places"), ("classes", "taint_rules")
+
+LIFETIMES: Mapping[str, frozenset[str]] = {
+    "devices": frozenset((*_DEVICES, "places")),
+    "hardware": frozenset((*_DEVICES, "places", *_RULES)),
+    "labels": frozenset((*_DEVICES, "labels", *_RULES)),
+    "rules": frozenset(_RULES),
+    "claims": frozenset(("claims",)),
+}
+"""By lifetime the fields of a Cluster that a function may read; its value is kept while these are the same objects.
+
+`places` are the names of the nodes, and their labels where slices select nodes by them. `labels` are all labels too.
+A live cluster changes its claims often, its slices sometimes, and classes and labels hardly ever.
+"""
+
+
 class Memo:
     """The derived values of one Cluster.
 
-    One rule holds for all of them. A function that derives data from a cluster has one of seven decorators. The
-    decorator names the fields that the function may read. The value is kept while these fields are the same objects:
+    A function that derives data from a cluster has the decorator of a lifetime. `once_per_snapshot` may read every
+    field, and `once_per_slice` profiles and one ResourceSlice of the cluster, the first argument after it.
 
-    - `once_per_devices`: slices, profiles, names of the nodes, their labels where slices select nodes, file_places.
-    - `once_per_hardware`: the same, DeviceClasses and DeviceTaintRules.
-    - `once_per_labels`: the same, and all labels of the nodes.
-    - `once_per_rules`: DeviceClasses and DeviceTaintRules.
-    - `once_per_claims`: claims.
-    - `once_per_snapshot`: every field.
-    - `once_per_slice`: profiles, and one ResourceSlice of the cluster, the first argument after it.
-
-    `Cluster.with_objects` hands the caches to the next snapshot if their fields stay. A value is never adapted to other
-    fields: it is derived again. A value may be a container that the same module fills later, under the same rule.
+    `Cluster.with_objects` hands the caches to the next snapshot. A value is never adapted to other fields: it is
+    derived again. A value may be a container that the same module fills later, under the same rule.
     No value may refer to a Cluster that has the same cache: such a cycle stays until a garbage collection.
     A memo is not pickled and not copied with its cluster.
     """
 
-    __slots__ = ("claims", "devices", "hardware", "labels", "rules", "slices", "snapshot")
+    __slots__ = ("caches", "slices")
 
     def __init__(self) -> None:
         """Begin without any value."""
-        self.devices, self.hardware, self.claims, self.snapshot = Cache(), Cache(), Cache(), Cache()
-        self.rules, self.labels = Cache(), Cache()
+        self.caches = {lifetime: Cache() for lifetime in (*LIFETIMES, "snapshot")}
         # By function and its other arguments, then by the place in memory of the slice, which the cluster keeps.
         self.slices: dict[Hashable, dict[int, Any]] = {}
+
+    def take(self, memo: Memo, same: Collection[str]) -> None:
+        """Take the caches over whose fields stay the same in a living cluster."""
+        kept = (lifetime for lifetime, read in LIFETIMES.items() if read.issubset(same))
+        self.caches |= {lifetime: memo.caches[lifetime] for lifetime in kept}
 
     def keep_slices(self, memo: Memo, slices: Iterable[Any]) -> None:
         """Take the values over that the memo of a living cluster has of these slices, if they are the same objects."""
@@ -63,18 +75,18 @@ _MISSING = object()
 
 
 class _Once:
-    """A decorator: what a function derives stays in one cache of its cluster's memo."""
+    """A decorator: what a function derives stays in the cache of a lifetime of its cluster's memo."""
 
-    def __init__(self, cache_of: Callable[[Memo], Cache]) -> None:
-        self._cache_of = cache_of
+    def __init__(self, lifetime: str) -> None:
+        self._lifetime = lifetime
 
     def __call__(self, derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
         """Return the function, which derives a value only once."""
-        cache_of = self._cache_of
+        lifetime = self._lifetime
 
         @wraps(derive)
         def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:
-            cache = cache_of(cluster.memo)
+            cache = cluster.memo.caches[lifetime]
             whole = (derive, *key, *named.items())
             found = cache.get(whole, _MISSING)
             if found is _MISSING:
@@ -86,13 +98,8 @@ class _Once:
         return known
 
 
-# `Memo` says which fields a function with each of these may read.
-once_per_devices = _Once(lambda memo: memo.devices)
-once_per_hardware = _Once(lambda memo: memo.hardware)
-once_per_labels = _Once(lambda memo: memo.labels)
-once_per_claims = _Once(lambda memo: memo.claims)
-once_per_snapshot = _Once(lambda memo: memo.snapshot)
-once_per_rules = _Once(lambda memo: memo.rules)
+once_per_devices, once_per_hardware, once_per_labels = _Once("devices"), _Once("hardware"), _Once("labels")
+once_per_rules, once_per_claims, once_per_snapshot = _Once("rules"), _Once("claims"), _Once("snapshot")
 
 
 def slice_values(cluster: HasMemo, *key: Hashable) -> dict[int, Any]:

@@ -17,10 +17,10 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import NUMA_NODE, PCIE_ROOT
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.printing import printed
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.model.workload import Workload
+from dra_lab.printing import Shown
 
 MOST_DECIMALS = 6
 """Digits after the point that a cost may have."""
@@ -260,7 +260,7 @@ class AddedCount(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class AddedNodes:
+class AddedNodes(Shown):
     """Which nodes have to be added so that all gangs and workloads fit, at least cost.
 
     `status` is OPTIMAL if nothing cheaper exists, FEASIBLE if that is not proven, INFEASIBLE if it is proven that no
@@ -286,10 +286,6 @@ class AddedNodes:
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)
 
     def __repr__(self) -> str:
         """Return what tells answers apart in a line; `print` shows the answer."""

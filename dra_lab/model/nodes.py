@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
@@ -107,9 +107,16 @@ def _requirement_holds(requirement: NodeSelectorRequirement, labels: Mapping[str
     return False
 
 
-def labels_match(requirements: Sequence[NodeSelectorRequirement], labels: Mapping[str, str]) -> bool:
-    """Say whether all requirements hold for labels."""
-    return all(_requirement_holds(one, labels) for one in requirements)
+class LabelSelector(NodeValue, frozen=True):
+    """A selector by labels: those that match, and expressions that hold; one without either matches everything."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Say whether labels match."""
+        own = all(labels.get(key) == value for key, value in self.match_labels.items())
+        return own and all(_requirement_holds(one, labels) for one in self.match_expressions)
 
 
 def node_matches(selector: NodeSelector, node: Node) -> bool:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import MARK, DeviceID
+from dra_lab.printing import Shown
 
 
 class Placement(Struct, frozen=True, gc=False):
@@ -186,7 +187,7 @@ class PathShare(Struct, frozen=True):
     note: str = ""
 
 
-class Regret(Struct, frozen=True):
+class Regret(Shown, Struct, frozen=True):
     """What the first fit costs on the plan's own node.
 
     `against` is `manifest` (kube-scheduler with the compiled manifest) or `plain` (counts and selectors only). `goals`

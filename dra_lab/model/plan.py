@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
@@ -28,12 +28,12 @@ from dra_lab.model.placement import (
     SharedClaim,
     Start,
 )
-from dra_lab.model.printing import printed
 from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
 from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.trace import Trace
 from dra_lab.model.workload import Workload
+from dra_lab.printing import Shown
 
 
 class PlanStatus(StrEnum):
@@ -50,24 +50,8 @@ class PlanStatus(StrEnum):
     EMPTY = "empty"
 
 
-class Tracer(Protocol):
-    """What makes the traces of a plan."""
-
-    def trace(
-        self,
-        node: str,
-        *,
-        links: bool,
-        time_limit: float,
-        cancel: threading.Event | None,
-        progress: Callable[[int], None] | None,
-    ) -> Trace[FirstFit]:
-        """Return the trace on a node, "" for the plan's."""
-        ...
-
-
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """Where the pods of workloads go, with what is proven of it, what first fit takes, or the reasons why they do not.
 
     `goals` are in order of importance, each the sum over all placed pods: of GOALS for one pod, of FLEET_GOALS for more
@@ -130,17 +114,13 @@ class Plan:
     same: tuple[SameValues, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     parts: Mapping[str, float] = field(default_factory=dict, compare=False)
-    tracer: Tracer | None = field(default=None, compare=False, repr=False)
+    tracer: Callable[..., Trace[FirstFit]] | None = field(default=None, compare=False, repr=False)
     on: Cluster | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         """Return the hash of what is placed where; plans that differ in their seconds alone are equal."""
         where = tuple((pod.name, pod.node) for pod in self.pods)
         return hash((self.status, self.cluster, self.release, where, tuple(self.chosen())))
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it: sentence, devices, goals next to kube-scheduler's, reasons."""
-        return printed(self)
 
     def __repr__(self) -> str:
         """Return a one-line summary; `print` shows the whole answer."""
@@ -266,19 +246,12 @@ class Plan:
 
     @property
     def why(self) -> Mapping[str, str]:
-        """Return for each domain how many pods it has for the first gang that is not placed, or the first one."""
-        short = [gang.name for gang in self.gangs if self.placed[gang.name] < gang.replicas]
-        return self.why_of((short or [gang.name for gang in self.gangs] or [""])[0])
+        """Return how many pods each domain has for the first gang that is not placed, or the first, and what it lacks.
 
-    def why_of(self, gang: str) -> Mapping[str, str]:
-        """Return for each domain of its required level how many pods of a gang it has, and what the others lack.
-
-        Args:
-            gang: The name of the gang.
-
-        Returns:
-            The words by domain: by its own value, or by its path where two domains have the same value.
+        Domains are called by their own value, or by their path where two have the same value.
         """
+        short = [gang.name for gang in self.gangs if self.placed[gang.name] < gang.replicas]
+        gang = [*short, *(gang.name for gang in self.gangs), ""][0]
         mine = [headroom for headroom in self.where if headroom.workload == gang]
         values = Counter(headroom.members[-1:] for headroom in mine)
         return {
@@ -338,7 +311,7 @@ class Plan:
         """
         if self.tracer is None:
             raise InputError("there is nothing to trace, because the plan has no request or its cluster was not read")
-        return self.tracer.trace(node, links=links, time_limit=time_limit, cancel=cancel, progress=progress)
+        return self.tracer(node, links=links, time_limit=time_limit, cancel=cancel, progress=progress)
 
     def checked_against(self, headroom: Iterable[Headroom]) -> Plan:
         """Return the plan without its proof if more pods of a workload that is short fit: never both are reported.

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.printing import printed
 from dra_lab.model.running import Move
 from dra_lab.model.slices import DeviceTaintRule
+from dra_lab.printing import Shown
 
 
 @dataclass(frozen=True)
-class PodReason:
+class PodReason(Shown):
     """Why one pod is pending, in one sentence, or its state if it is not.
 
     `rule` is `gate`, `queue`, `template`, `claim`, `class`, `node`, `search`, or a rule of `Shortfall`. It is
@@ -34,10 +34,6 @@ class PodReason:
     def blocked(self) -> bool:
         """Say whether a reason was found that keeps the pod pending."""
         return self.rule not in ("", "none", "unknown")
-
-    def __str__(self) -> str:
-        """Return the reason as a terminal shows it."""
-        return printed(self)
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class RuleEffect:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """Why pods of a cluster are pending, or what a DeviceTaintRule would do.
 
     Args:
@@ -104,7 +100,3 @@ class Explanation:
             return self.pods[0].sentence
         waiting = sum(bool(pod.rule) for pod in self.pods)
         return f"{waiting:,} pods are pending for devices." if waiting else "No pod is pending for devices."
-
-    def __str__(self) -> str:
-        """Return the reasons as a terminal shows them, one line for each pod."""
-        return printed(self)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from dra_lab.model.claims import DeviceSelector
-from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
+from dra_lab.model.nodes import LabelSelector, NodeValue, ObjectMeta
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.running import PodDisruptionBudget
 from dra_lab.model.topologies import TOPOLOGY_KINDS, CustomValue, TopologyObject
@@ -45,13 +45,6 @@ def _check_limits(groups: Iterable[ResourceGroup], field: str) -> None:
                 limit = "borrowingLimit" if one.borrowing_limit is not None else "lendingLimit"
                 if one.borrowing_limit is not None or one.lending_limit is not None:
                     raise ValueError(f"{limit} of {one.name!r} needs {field}: without a Cohort nothing is lent")
-
-
-class LabelSelector(NodeValue, frozen=True, kw_only=True):
-    """`spec.namespaceSelector`: without requirements it selects all namespaces."""
-
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
 
 
 class ResourceQuota(NodeValue, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from dra_lab.findings import shortened
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.printing import Shown
 
 
 class FunnelStep(Struct, frozen=True):
@@ -69,7 +70,7 @@ class Conflict(Struct, frozen=True):
     smallest: bool = False
 
 
-class Relaxation(Struct, frozen=True):
+class Relaxation(Shown, Struct, frozen=True):
     """One change to the drawing, tried over the cluster.
 
     `kind` is `link`, `level`, `count`, `capacity`, `selector`, `taint`, `idle` or `suggestion`. `fitting` counts the
@@ -130,7 +131,7 @@ class SelectorFailure(Struct, frozen=True):
     guarded: str = ""
 
 
-class Reasons(Struct, frozen=True):
+class Reasons(Shown, Struct, frozen=True):
     """Everything that was found out about a claim that fits nowhere; the sentences are the plan's `shortfalls`.
 
     `nearest` is the node that lacks least; `failures` come first because they stop the pod wherever it would fit.
@@ -147,7 +148,7 @@ class Reasons(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Shortfall:
+class Shortfall(Shown):
     """A reason why the claim does not fit.
 
     `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`,
@@ -171,7 +172,7 @@ class Shortfall:
         object.__setattr__(self, "advice", shortened(self.advice))
 
 
-class Suggestion(Struct, frozen=True):
+class Suggestion(Shown, Struct, frozen=True):
     """A change to the drawing that would help, with what it would bring.
 
     `selectors` maps a request to CEL texts that are added to it; `sketch` is the drawing with the change made, where

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.device import Value
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, labels_match
+from dra_lab.model.nodes import LabelSelector, NodeValue
 from dra_lab.model.placement import Placement
 from dra_lab.model.pods import Pod
 from dra_lab.model.topologies import CustomValue
@@ -29,18 +29,6 @@ DEFAULT_NAMESPACE = "default"
 
 NO_OWNER = "it has no owner"
 """Why a pod that leaves does not come back."""
-
-
-class LabelSelector(NodeValue, frozen=True):
-    """`selector` of an object: labels that match, and expressions that hold; one without either matches everything."""
-
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
-
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether labels match."""
-        own = all(labels.get(key) == value for key, value in self.match_labels.items())
-        return own and labels_match(self.match_expressions, labels)
 
 
 class PodDisruptionBudgetSpec(NodeValue, frozen=True):

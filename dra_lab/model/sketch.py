@@ -26,6 +26,7 @@ from dra_lab.model.layers import Addable, Layer
 from dra_lab.model.names import MARK, part_of, split_request
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.running import Movable
+from dra_lab.printing import Shown
 
 LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
 """Levels of a node at which a link can hold, nearest first; everything else in `Link.where` is an attribute."""
@@ -145,7 +146,7 @@ class Link(Value, frozen=True):
         return LINK_KINDS[self.how]
 
 
-class ClaimSketch(Value, frozen=True):
+class ClaimSketch(Shown, Value, frozen=True):
     """A drawing: requests in the API's own form, links and opaque configuration.
 
     A pod with several claims is one drawing, in which every request and link is called `claim:name`. Configuration for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
+from dra_lab.model.nodes import LabelSelector, NodeValue, ObjectMeta
 
 KUEUE = "kueue.x-k8s.io"
 KUEUE_CONFIG = "config.kueue.x-k8s.io"
@@ -131,19 +131,12 @@ class PatternMatch(NodeValue, frozen=True, kw_only=True):
     pattern: str = ""
 
 
-class LabelMatch(NodeValue, frozen=True, kw_only=True):
-    """`labelMatch`: a label selector of nodes."""
-
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
-
-
 class MemberSelector(NodeValue, frozen=True, kw_only=True):
     """`spec.members[].selector`: exactly one of the three."""
 
     exact_match: NameMatch | None = None
     regex_match: PatternMatch | None = None
-    label_match: LabelMatch | None = None
+    label_match: LabelSelector | None = None
 
 
 class Member(NodeValue, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
-from dra_lab.model.printing import printed
+from dra_lab.printing import Shown
 
 E = TypeVar("E")
 
@@ -142,7 +142,7 @@ Look = Callable[[int, int, bool], Window]
 last step is stays open."""
 
 
-class Trace(Struct, Generic[E], frozen=True, eq=False):
+class Trace(Shown, Struct, Generic[E], frozen=True, eq=False):
     """kube-scheduler's search for the claims of a pod on a node, step by step.
 
     `rows` are the steps, folded: an attempt that was given back is one row, and `inside` returns the rows in it.
@@ -215,10 +215,6 @@ class Trace(Struct, Generic[E], frozen=True, eq=False):
     def drawn(self, claim: str, request: str) -> str:
         """Return a request of the manifest as the drawing calls it."""
         return self.origin.get((claim, request), request)
-
-    def __str__(self) -> str:
-        """Return the trace as a terminal shows it: the end, the counts, the steps."""
-        return printed(self)
 
     def __repr__(self) -> str:
         """Return the node and the number of steps."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dra_lab.findings import Origin
-from dra_lab.model.printing import printed
+from dra_lab.printing import Shown
 
 
 class Turn(StrEnum):
@@ -42,7 +42,7 @@ class ChangedAnswer:
 
 
 @dataclass(frozen=True)
-class Upgrade:
+class Upgrade(Shown):
     """The answers that an upgrade changes: what stops to work first, then what changes, then what starts to work.
 
     `start` and `target` are releases with their gates. `compared` has the numbers of things whose answers were
@@ -63,10 +63,6 @@ class Upgrade:
         if any(change.turn is Turn.STOPS for change in self.changes):
             return "does-not-fit"
         return "stopped" if self.undecided else "fits"
-
-    def __str__(self) -> str:
-        """Return the changes as a terminal shows them."""
-        return printed(self)
 
     def __repr__(self) -> str:
         """Return the releases and the number of changes in a line."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.findings import Finding, Rule, Severity, sort_findings
 from dra_lab.model.placement import FirstFit, FirstFitStatus, Start
 from dra_lab.model.plan import Plan
 
 GIVES_UP = "manifest-gives-up"
 """Rule of the findings that say on which nodes kube-scheduler gives up the pod (`pinning.node_search`)."""
 
-NOT_ALLOCATED = "manifest-not-allocated"
+NOT_ALLOCATED: Rule = "manifest-not-allocated"
 """Rule of the finding that kube-scheduler allocates no devices on any node, although an allocation exists."""
 
 OPEN = frozenset(("manifest-undecided", "manifest-not-replayed"))

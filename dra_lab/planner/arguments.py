@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from dra_lab.errors import InputError, a_kind
 from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import HOSTS, Workload
 
@@ -109,3 +110,72 @@ def _whole(where: str, value: Any) -> None:
         wrong = True
     if wrong:
         raise InputError(f"{where} is a whole number, not {value!r}")
+
+
+# --------------------------------------------------------------------- gangs and their levels
+
+
+def check_gang(gang: Workload) -> None:
+    """Raise InputError for a gang that makes no sense, whatever its levels are."""
+    where = f"gang {gang.name!r}"
+    if gang.same:
+        raise InputError(f"{where} has same, which only make_plan knows; give the workloads of its plan instead")
+    if gang.replicas < 0:
+        raise InputError(f"{where} has {gang.replicas} replicas; give 0 or more")
+    if not gang.pods:
+        raise InputError(f"{where} has no groups; give one at least")
+    names = [group.name for group in gang.pods]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{where} has two groups {name!r}; give each workload its own name")
+    if not gang.least:
+        raise InputError(f"{where} starts without any pod; give one of its groups a min of 1 or more")
+    for group in gang.pods:
+        here, least, most = f"group {group.name!r} of {where}", group.least, group.count
+        if not 0 <= least <= most or most < 1:
+            raise InputError(f"{here} has {most} replicas, at least {least}; give 0 <= min <= replicas, 1 or more")
+        if group.leader and most != 1:
+            raise InputError(f"{here} is a leader with {most} replicas; give it one")
+        if group.shared_claims and not least:
+            raise InputError(f"{here} has claims that its pods share, and may have no pod; give a min of 1 or more")
+        if not (group.claims or group.shared_claims or gang.shared_claims):
+            raise InputError(f"{here} has pods without claims; draw at least one request, or a claim that they share")
+
+
+def hierarchy_of(gang: Workload, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
+    """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
+    named = [gang.level, gang.prefer_level]
+    for group in gang.pods:
+        named += [group.level, group.prefer_level, *(level for _, level in group.slices)]
+    levels = [level for level in dict.fromkeys(named) if level not in ("", *HOSTS)]
+    if gang.hierarchy:
+        # A level that it does not have is reported where it is read.
+        levels = []
+    return tree_with(f"gang {gang.name!r}", gang.hierarchy, levels, hierarchies)
+
+
+def tree_with(where: str, name: str, levels: Sequence[str], hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
+    """Return the hierarchy with a name and some levels, None if neither is given.
+
+    Raises InputError if there is none, or several; `where` is what names it.
+    """
+    known = {hierarchy.name: hierarchy for hierarchy in hierarchies}
+    names = ", ".join(known) or "none"
+    if name and name not in known:
+        raise InputError(f"{where}: there is no hierarchy {name!r}; the cluster has: {names}")
+    if not levels:
+        return known.get(name)
+    able = [tree for tree in hierarchies if name in ("", tree.name) and _has(tree, levels)]
+    if len(able) == 1:
+        return able[0]
+    if able:
+        raise InputError(f"{where}: several hierarchies have {levels[0]!r}; name one of {names}")
+    every = "; ".join(f"{one.name}: {', '.join(level.name for level in one.levels)}" for one in hierarchies)
+    raise InputError(f"{where}: no hierarchy has {' and '.join(map(repr, levels))}; there are: {every or 'none'}")
+
+
+def _has(tree: Hierarchy, levels: Sequence[str]) -> bool:
+    try:
+        return all(tree.level_index(level) >= 0 for level in levels)
+    except InputError:
+        return False

@@ -15,7 +15,7 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem, NodeSolution, Taken, devices_of
+from dra_lab.planner.node.allocation_problem import AllocationProblem, NodeSolution, Taken, devices_of
 from dra_lab.planner.node.copies import CopyPart, whole_part
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.counting import Counting
@@ -113,7 +113,7 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
     layouts = Layouts(_has_values)
-    if any(ask.admin_access for ask in scan.rules.asks) or scan.cluster.network_slices:
+    if any(ask.admin_access for ask in scan.rules.asks):
         layouts.numbers = dict.fromkeys(scan.shapes, -1)
         return BestPods(None, layouts)
     devices = KnownDevices(scan.rules, scan.views)
@@ -183,10 +183,8 @@ def is_tabled(problem: AllocationProblem) -> bool:
 
 
 def _has_values(problem: AllocationProblem) -> bool:
-    """Say whether the tables know all goals: a device that requests share counts twice in their `unpaired`."""
-    shared = (group for group in problem.groups if group.shareable and group.kind in ROOT_KINDS)
-    twice = any(len({problem.asks[ask].request for ask in group.asks}) > 1 for group in shared)
-    return is_tabled(problem) and not (problem.paired and twice)
+    """Say whether the tables know all goals."""
+    return is_tabled(problem) and is_nested(problem, [whole_part(problem)])
 
 
 def tabled_replicas(problem: AllocationProblem, part: CopyPart, most: int, budget: Budget) -> tuple[int, int]:

@@ -92,7 +92,7 @@ class PlanTracer(Struct, frozen=True):
 
 def _paths(places: Mapping[DeviceID, Locality], placements: Iterable[Placement]) -> Counter[str]:
     chosen = dict.fromkeys(placement.device for placement in placements)
-    return Counter(pair.path for pair in pair_paths(places[device] for device in chosen))
+    return Counter(pair_paths(places[device] for device in chosen))
 
 
 def _shares(paths: Counter[str]) -> tuple[PathShare, ...]:

@@ -99,7 +99,7 @@ def plan_pod(
     named = (plan.node, node, *(reason.node for reason in plan.shortfalls), *rules.nodes)
     where = next(filter(None, named), "")
     tracer = PlanTracer(held, rules.sketch, release, order, expansion.origin, rules.lists, scan.paired, where)
-    return replace(plan, seconds=time.monotonic() - began, tracer=tracer if where else None)
+    return replace(plan, seconds=time.monotonic() - began, tracer=tracer.trace if where else None)
 
 
 def _elsewhere(plan: Plan, cluster: Cluster, pod: PodClaims, node: str) -> Plan:

@@ -17,7 +17,7 @@ from dra_lab.model.names import DeviceID, full_name
 from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.model.workload import HOSTS, RAIL, Workload
-from dra_lab.planner.gangs.levels import hierarchy_of
+from dra_lab.planner.arguments import hierarchy_of
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import NodeEligibility, eligibility, rules_of
 from dra_lab.topology.hierarchies import hierarchies

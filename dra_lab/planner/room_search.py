@@ -18,6 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running_pods import Unit
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import HOSTS, Workload
+from dra_lab.planner.arguments import hierarchy_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.demand import (
     Admission,
@@ -30,7 +31,6 @@ from dra_lab.planner.demand import (
     take,
 )
 from dra_lab.planner.fleet.after import cluster_after
-from dra_lab.planner.gangs.levels import hierarchy_of
 from dra_lab.planner.room_costs import RoomCosts, pods_in, without_units
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 

@@ -194,11 +194,11 @@ def look_at_nodes(rules: Rules, budget: Budget) -> Scan:
     return scan
 
 
-def scan_nodes(rules: Rules, budget: Budget, *, idle: bool = True) -> Scan:
+def scan_nodes(rules: Rules, budget: Budget) -> Scan:
     """Look at every node and put equal ones together (`sort_nodes`)."""
     scan = look_at_nodes(rules, budget)
     scan.count_matching()
-    scan.classes = sort_nodes(scan, scan.seen, budget, idle=idle)
+    scan.classes = sort_nodes(scan, scan.seen, budget)
     scan.kind_of = {name: scan.kind_of[name] for equal in scan.classes for name in equal.nodes}
     scan.note_unseen(scan.seen)
     return scan

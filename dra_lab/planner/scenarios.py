@@ -14,6 +14,7 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, SolverError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.printing import Shown
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class ScenarioAnswer:
+class ScenarioAnswer(Shown):
     """The result of one scenario: its plan, or the error that it ended with; `seconds` is its own time.
 
     `error` is Cancelled where the scenario was not begun or not ended when it was cancelled.

@@ -75,7 +75,7 @@ class Answering(Job[Answer]):
     @property
     def sketch(self) -> ClaimSketch:
         """Return the drawing's requests and links."""
-        return self.drawing.sketch
+        return self.history.present.sketch
 
     @property
     def release(self) -> KubernetesRelease:

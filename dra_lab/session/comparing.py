@@ -57,8 +57,8 @@ class Comparing(Job[None]):
         self._session, self._fleet = session, fleet
         self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
-        self._baseline: tuple[tuple[object, ...], Kept] | None = None
-        self._wanted: tuple[object, ...] = ()
+        self._baseline: tuple[Question, Kept] | None = None
+        self._wanted: Question | None = None
 
     @property
     def plans(self) -> tuple[Kept, ...]:
@@ -88,15 +88,18 @@ class Comparing(Job[None]):
     @property
     def lacks_baseline(self) -> bool:
         """Say whether the plan without the what-if changes is wanted, and not asked for yet."""
-        return bool(self._without_changes) and self._without_changes != self._wanted
+        wanted = self._without_changes
+        return wanted is not None and wanted != self._wanted
 
     @property
-    def _without_changes(self) -> tuple[object, ...]:
-        """Return the present question without its what-if changes, () if it has none."""
+    def _without_changes(self) -> Question | None:
+        """Return the present question without its what-if changes, None if it has none."""
         content, session = self._content, self._session
         if not content.layers:
-            return ()
-        return id(session.snapshot), content.workloads or content.sketch, session.drawing.release
+            return None
+        release = session.snapshot.target_release(session.drawing.release or None)
+        sketch = None if content.workloads else content.sketch
+        return Question(session.snapshot, release, content.workloads, sketch, goals=session.drawing.goals)
 
     def _now(self) -> Kept | None:
         """Return the present plan as it would be kept, None while it is planned."""
@@ -251,10 +254,10 @@ class Comparing(Job[None]):
     def _count(self, run: Run[None], snapshot: Cluster, kept: tuple[Kept, ...]) -> None:
         """Plan without the what-if changes, then count the copies of each kept plan that has no number of them."""
         wanted = self._without_changes
-        if wanted and (self._baseline is None or self._baseline[0] != wanted):
+        if wanted is not None and (self._baseline is None or self._baseline[0] != wanted):
             run.report("Planning without the what-if changes")
             with suppress(DraLabError):
-                self._baseline = wanted, self._planned_without_changes(run, snapshot)
+                self._baseline = wanted, self._planned(run, wanted)
                 self._session.events.emit("compare")
         for plan in kept:
             if not self.is_of(plan, snapshot) or run.stop.is_set():
@@ -275,24 +278,20 @@ class Comparing(Job[None]):
                         values["achieved"] = KnownValue(value=int(found.achieves), bound=int(found.achieves))
                     self._session.events.post(partial(self._counted, plan, values, found.sentence))
 
-    def _planned_without_changes(self, run: Run[None], snapshot: Cluster) -> Kept:
+    def _planned(self, run: Run[None], question: Question) -> Kept:
+        """Return the plan without the what-if changes as it would be kept."""
         from dra_lab.planner.plan_workloads import plan_workloads
 
-        session, content = self._session, self._content
-        release = snapshot.target_release(session.drawing.release or None)
-        common: dict[str, Any] = {"time_limit": BASELINE_SECONDS, "cancel": run.stop, "goals": session.drawing.goals}
-        common["release"] = release
-        if not self.is_of_fleet:
-            pod = Workload(content.sketch.name or "pod", content.sketch)
-            plan = plan_workloads(snapshot, [pod], **common)
-            return self._of_plan(replaced(plan, drawn=content.sketch), BASELINE, snapshot)
-        if self._fleet.unchanged is not None and self._fleet.unchanged.question.pods == content.workloads:
-            return self._of_fleet(self._fleet.unchanged, BASELINE)
-        question = Question(fleet_cluster(snapshot, content.workloads), release, content.workloads)
-        if question.has_gangs:
-            common.pop("goals")
-        plan = plan_workloads(question.cluster, question.workloads, **common)
-        return self._of_fleet(with_amounts(Answer(question, plan)), BASELINE)
+        known = self._fleet.unchanged
+        if question.pods and known is not None and known.question.pods == question.pods:
+            return self._of_fleet(known, BASELINE)
+        question = replace(question, cluster=fleet_cluster(question.cluster, question.pods))
+        goals = () if question.has_gangs else question.goals
+        common: dict[str, Any] = {"release": question.release, "time_limit": BASELINE_SECONDS, "cancel": run.stop}
+        plan = plan_workloads(question.cluster, question.workloads, goals=goals, **common)
+        if question.sketch is None:
+            return self._of_fleet(with_amounts(Answer(question, plan)), BASELINE)
+        return self._of_plan(replaced(plan, drawn=question.sketch), BASELINE, question.cluster)
 
     def _counted(self, of: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
         content, plain = self._content, {"name": "", "figures": {}, "simulation": ""}

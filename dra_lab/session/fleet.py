@@ -44,7 +44,6 @@ class SessionFleet(Job[Answer]):
         self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = self.is_exported = False
         self.unchanged: Answer | None = None
-        self._loaded: object = None
 
     # -- what is shown
 
@@ -240,11 +239,12 @@ class SessionFleet(Job[Answer]):
         """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
         session = self._session
         with self._lock:
-            self._forget_other_cluster()
             try:
                 on = self._planned_on()
-            except InputError as error:
-                self._refuse(error)
+            except InputError as error:  # these workloads cannot be planned together
+                self.question = self._given = self.unchanged = None
+                self.refuse(error)
+                session.events.emit("fleet")
                 return
             drawing = session.drawing
             question = Question(on, session.release, self.workloads, goals=drawing.goals, measured=drawing.measured)
@@ -272,14 +272,12 @@ class SessionFleet(Job[Answer]):
             self.unchanged = answer
         return answer
 
-    def _forget_other_cluster(self) -> None:
-        """Have no answer if another cluster was loaded: one of the former cluster is never shown under it."""
-        loaded = self._session.history.present.scene.loaded
-        if loaded is not self._loaded:
-            if self._loaded is not None:
-                self.drop()
-                self.outdate()
-            self._loaded, self.question, self._given, self.unchanged = loaded, None, None, None
+    def forget(self) -> None:
+        """Have no question: an answer for one cluster is never shown under another."""
+        with self._lock:
+            self.drop()
+            self.outdate()
+            self.question = self._given = self.unchanged = None
 
     def _planned_on(self) -> Cluster:
         """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
@@ -287,12 +285,6 @@ class SessionFleet(Job[Answer]):
         if self._on is None or self._on[0] is not self._session.cluster or self._on[1] != about:
             self._on = self._session.cluster, about, fleet_cluster(self._session.cluster, self.workloads)
         return self._on[2]
-
-    def _refuse(self, error: InputError) -> None:
-        """Have no answer: these workloads cannot be planned together."""
-        self.question = self._given = self.unchanged = None
-        self.refuse(error)
-        self._session.events.emit("fleet")
 
     def close(self, timeout: float = 5.0) -> None:
         """Stop what runs."""

@@ -125,7 +125,7 @@ def _verdicts(question: Question, gang: Workload, plan: Plan, stop: threading.Ev
     if stop.is_set() or not (queue or question.cluster.queues):
         return ""
     try:
-        return gang_verdicts(question.cluster, gang, queue=queue, plan=plan, release=question.release, cancel=stop)
+        return gang_verdicts(question.cluster, gang, plan, queue=queue, release=question.release)
     except DraLabError as error:
         return error.message
 

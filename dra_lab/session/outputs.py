@@ -14,7 +14,7 @@ from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.measure import measure_files
 from dra_lab.exports.written_files import write_files
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.node_type import AddedNodes
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
     from dra_lab.session.fleet import SessionFleet
 
-POD_PINS = "pod-pins-not-written"
+POD_PINS: Rule = "pod-pins-not-written"
 _MOST_NAMED = 3
 
 EXPORT_SECONDS = 180.0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +24,12 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.adding import Adding
 from dra_lab.session.answering import Answering
+from dra_lab.session.comparing import Comparing
 from dra_lab.session.drawings import DrawingFile
+from dra_lab.session.exporting import Exporting
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
-from dra_lab.session.live import LiveCluster
+from dra_lab.session.live import LiveCluster, Pending
 from dra_lab.session.opening import (
     MODES,
     READ,
@@ -50,9 +51,6 @@ from dra_lab.session.preparing import (
 from dra_lab.sources import load_cluster, own_profiles
 
 if TYPE_CHECKING:
-    from dra_lab.session.comparing import Comparing
-    from dra_lab.session.exporting import Exporting
-    from dra_lab.session.live import Pending
     from dra_lab.sources.driver_profiles import GivenProfiles
     from dra_lab.sources.live import Following
 
@@ -87,14 +85,15 @@ class Session(Answering):
         self.profiles = own_profiles(drivers)
         super().__init__(time_limit, drawn=drawn)
         self.file = DrawingFile(Path(file)) if file else None
-        self.highlight = ""
-        self.looked_at = "", ""
-        self.shown = "best"
-        self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
+        self.highlight, self.shown, self.looked_at = "", "best", ("", "")
+        self._live = LiveCluster(
+            self._take_live,
+            lambda: self.stale or self.checking or (self.mode == "fleet" and self.fleet.stale),
+            lambda: self.events.emit("following"),
+        )
         kept = self.file.read() if self.file else None
-        version = release.version if isinstance(release, KubernetesRelease) else release
+        version, own = (release.version, release.gates) if isinstance(release, KubernetesRelease) else (release, {})
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
-        own = release.gates if isinstance(release, KubernetesRelease) else {}
         found, self.drawing, self.problem = first_cluster(cluster, drawing, node)
         self.snapshot = found.with_profiles(self.profiles)
         self.ask: Mapping[str, Any] = {} if cluster else first_question(drawing)
@@ -104,16 +103,12 @@ class Session(Answering):
         self.cluster, self.refused_layers, self.layer_notes = settled_layers(self.snapshot, drawing.layers)
         self.fleet = SessionFleet(self)
         self.adding = Adding(self, self.fleet)
+        self.pending = Pending(self)
+        self.exporting = Exporting(self, self.fleet)
+        self.comparing = Comparing(self, self.fleet)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self.replan()
-
-    # -- what is shown
-
-    @property
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing's requests and links."""
-        return self.history.present.sketch
 
     @property
     def is_prepared(self) -> bool:
@@ -124,8 +119,6 @@ class Session(Answering):
     def is_counted(self) -> bool:
         """Say whether the devices that the drawing may mean are known: if not, the worker looks and tells `status`."""
         return is_counted(self.cluster, self.sketch, self.release)
-
-    # -- what a person does
 
     def edit(self, sketch: ClaimSketch) -> None:
         """Replace the drawing: one undo step. Raises SketchError, keeping everything, when it is inconsistent."""
@@ -299,44 +292,17 @@ class Session(Answering):
             self.file.overwrite(self.drawing)
         self.events.emit("ask")
 
-    @cached_property
-    def exporting(self) -> Exporting:
-        """Return the export that a person looks at, closed at first."""
-        from dra_lab.session.exporting import Exporting
-
-        return Exporting(self, self.fleet)
-
-    @cached_property
-    def pending(self) -> Pending:
-        """Return the pods of the cluster that are pending for devices."""
-        from dra_lab.session.live import Pending
-
-        return Pending(self)
-
-    @cached_property
-    def comparing(self) -> Comparing:
-        """Return the kept plans side by side."""
-        from dra_lab.session.comparing import Comparing
-
-        return Comparing(self, self.fleet)
-
     def close(self, timeout: float = 5.0) -> None:
         """Stop following and solving; waits at most `timeout` seconds for each thread."""
-        if "exporting" in vars(self):
-            self.exporting.end()
-        for job in {"comparing", "pending"} & vars(self).keys():
-            vars(self)[job].close()
+        self.exporting.end()
         self._live.end()
-        self.fleet.close()
-        self.adding.close()
+        for job in (self.comparing, self.pending, self.fleet, self.adding):
+            job.close()
         super().close(timeout)
 
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
         return self.events.on(event, callback)
-
-    def _is_busy(self) -> bool:
-        return self.stale or self.checking or (self.mode == "fleet" and self.fleet.stale)
 
     def _take_live(self, snapshot: Cluster) -> None:
         snapshot = snapshot.with_profiles(self.profiles)
@@ -363,12 +329,11 @@ class Session(Answering):
 
     def _enter(self, content: Content, cluster: Cluster | None, layout: Mapping[str, tuple[float, float]]) -> None:
         """Begin a scene, as one undo step; without a cluster on the present one."""
-        if cluster is None:
-            scene = Scene(self.history.present.scene.loaded, replace(self.drawing, layout=dict(layout)))
-        else:
-            cluster = cluster.with_profiles(self.profiles)
-            content = on_other_cluster(content, cluster)
-            scene = Scene(Loaded(cluster), replace(self.drawing, layout=dict(layout), node=""))
+        loaded, drawing = self.history.present.scene.loaded, replace(self.drawing, layout=dict(layout))
+        if cluster is not None:
+            loaded, drawing = Loaded(cluster.with_profiles(self.profiles)), replace(drawing, node="")
+            content = on_other_cluster(content, loaded.cluster)
+        scene = Scene(loaded, drawing)
         self._step(lambda: self.history.push(replace(content, scene=scene)))
 
     def _step(self, move: Callable[[], bool]) -> bool:
@@ -384,9 +349,8 @@ class Session(Answering):
             self._findings_before = checked_findings(self.cluster, self._findings_before)
             self._layer(self.snapshot)
             events.append("cluster")
-        changes_claim = (
-            bool(events) or now.movable != before.movable
-        )  # of the claim alone: workloads and kept plans are no part of that question
+        # workloads and kept plans are no part of the question about the claim
+        changes_claim = bool(events) or now.movable != before.movable
         if replace(now, sketch=before.sketch, scene=before.scene) != before:
             events.append("fleet")
         self._drawing_changed(*events, "history", asks=changes_claim)
@@ -398,6 +362,7 @@ class Session(Answering):
         self.drawing = with_settings(self.drawing, scene)
         if scene.loaded is not before.loaded:
             self._live.end()
+            self.fleet.forget()
             self._findings_before = ()
         scene.loaded.cluster = scene.loaded.cluster.with_profiles(self.profiles)
         self._layer(scene.loaded.cluster)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dra_lab.cel.selector import unknown_in
 from dra_lab.drivers import documented_class
 from dra_lab.errors import CelError, QuantityError
-from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.findings import Finding, Rule, Severity, sort_findings
 from dra_lab.index.documented_classes import documented_classes, known_classes
 from dra_lab.model.claims import (
     ALL,
@@ -270,7 +270,9 @@ def _fit(part: RequestPart, reference: str, release: KubernetesRelease, findings
     return part
 
 
-def _gap(rule: str, severity: Severity, subject: str, release: KubernetesRelease, message: str, advice: str) -> Finding:
+def _gap(
+    rule: Rule, severity: Severity, subject: str, release: KubernetesRelease, message: str, advice: str
+) -> Finding:
     return Finding(rule, severity, subject, f"in Kubernetes {release} {message}", advice)
 
 

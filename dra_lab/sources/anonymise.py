@@ -78,7 +78,7 @@ _KEYS = _by_field({
     "resource": """NodeStatus.allocatable NodeStatus.capacity ResourceRequirements.limits ResourceRequirements.requests
         PodSetAssignment.flavors PodSetAssignment.resource_usage Device.node_allocatable_resource_mappings
         Device.node_allocatable_resources PodSpec.overhead""",
-    "label": """LabelSelector.match_labels LabelMatch.match_labels ResourceFlavorSpec.node_labels
+    "label": """LabelSelector.match_labels ResourceFlavorSpec.node_labels
         PodSpec.node_selector""",
     "kept": """Device.capacity DeviceCounterConsumption.counters CounterSet.counters CapacityRequirements.requests
         DeviceRequestAllocationResult.consumed_capacity""",

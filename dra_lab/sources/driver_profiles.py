@@ -52,8 +52,11 @@ def read_profiles(given: GivenProfiles | None) -> Profiles:
 
 def profile_text(profile: DriverProfile) -> str:
     """Return a profile as the text of its file, without what a file leaves out."""
-    plain = {name: part for name, part in msgspec.to_builtins(profile).items() if name not in _SHIPPED_ONLY}
-    return dump_yaml(_filled(plain))
+    return dump_yaml(_filled(_written(profile)))
+
+
+def _written(profile: DriverProfile) -> dict[str, Any]:
+    return {name: part for name, part in msgspec.to_builtins(profile).items() if name not in _SHIPPED_ONLY}
 
 
 def _filled(value: Any) -> Any:
@@ -95,9 +98,8 @@ def _of_file(file: str | Path) -> Iterator[_Found]:
 
 def _of_value(value: object, where: str) -> Iterator[_Found]:
     if isinstance(value, DriverProfile):
-        plain = {name: part for name, part in msgspec.to_builtins(value).items() if name not in _SHIPPED_ONLY}
-        yield _checked(plain, Origin(where)), Origin(where)
-    elif isinstance(value, Mapping) and "driver" in value:
+        value = _written(value)
+    if isinstance(value, Mapping) and "driver" in value:
         yield _checked(dict(value), Origin(where)), Origin(where)
     elif isinstance(value, Mapping):
         for driver, one in value.items():

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import cast
 
 import msgspec
 
 from dra_lab.errors import ManifestError
-from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.findings import Finding, Origin, Rule, Severity
 from dra_lab.index.not_read import UNREAD
 from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import FilePlace, FilePlaces
@@ -194,7 +195,8 @@ def findings_of(info: SnapshotInfo, name: str) -> tuple[Finding, ...]:
             note.message or f"noticed when this was captured: {note.rule}; its text was removed together with the names"
         )
         where = Origin(name, object=FILE)
-        found.append(Finding(note.rule, severity, note.subject or name, message, note.advice, where))
+        # the dra-lab that captured it may have other rules
+        found.append(Finding(cast("Rule", note.rule), severity, note.subject or name, message, note.advice, where))
     if info.anonymised:
         message = "names and identifiers were replaced when this snapshot was captured"
         found.append(Finding("snapshot-anonymised", Severity.NOTE, name, message, "Its node names are pseudonyms."))

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.topology.locality import Locality
@@ -115,24 +114,11 @@ PATHS: Mapping[str, PathCost] = MappingProxyType(
 _OF_DISTANCE = {"switch": "root", "pcieRoot": "root", "numaNode": "numa", "socket": "socket", "node": "far"}
 
 
-class PairPath(Struct, frozen=True):
-    """One GPU, the NIC that it is best paired with (None: none is left for it), and the path between them."""
+def pair_paths(places: Iterable[Locality]) -> tuple[str, ...]:
+    """Pair every GPU of an allocation with a NIC of its own, and return the kinds of path, in the order of the GPUs.
 
-    gpu: DeviceID
-    nic: DeviceID | None
-    path: str
-
-    @property
-    def cost(self) -> PathCost:
-        """Return what is left of the bandwidth on this path."""
-        return PATHS[self.path]
-
-
-def pair_paths(places: Iterable[Locality]) -> tuple[PairPath, ...]:
-    """Pair every GPU of an allocation with a NIC of its own, the nearest pairs first; in the order of the GPUs.
-
-    As many pairs as can be share a PCIe root, then as many of the rest as can be a NUMA node: places lie within one
-    another, so that taking the nearest first loses nothing. Where a path is not known it stays unknown. Empty where
+    The nearest pairs come first: as many as can be share a PCIe root, then as many of the rest as can be a NUMA node.
+    Places lie within one another, so that this loses nothing. Where a path is not known it stays unknown. Empty where
     there is no GPU or no NIC at all.
     """
     known = tuple(places)
@@ -140,23 +126,16 @@ def pair_paths(places: Iterable[Locality]) -> tuple[PairPath, ...]:
     nics = [place for place in known if place.kind == "nic"]
     if not gpus or not nics:
         return ()
-    found: dict[DeviceID, PairPath] = {}
+    found: dict[DeviceID, str] = {}
     for path in ("root", "numa", "numa-any", "socket", "far", "unknown"):
-        _take(gpus, nics, path, found)
-    for gpu in gpus:
-        found[gpu.device] = PairPath(gpu.device, None, "none")
-    several = sum(pair.path == "far" for pair in found.values()) > 1
-    pairs = (found[place.device] for place in known if place.kind == "gpu")
-    return tuple(replace(p, path="far-several") if several and p.path == "far" else p for p in pairs)
-
-
-def _take(gpus: list[Locality], nics: list[Locality], path: str, found: dict[DeviceID, PairPath]) -> None:
-    for gpu in tuple(gpus):
-        nic = next((nic for nic in nics if _path(gpu, nic) == path), None)
-        if nic is not None:
-            found[gpu.device] = PairPath(gpu.device, nic.device, path)
-            gpus.remove(gpu)
-            nics.remove(nic)
+        for gpu in (gpu for gpu in gpus if gpu.device not in found):
+            nic = next((nic for nic in nics if _path(gpu, nic) == path), None)
+            if nic is not None:
+                found[gpu.device] = path
+                nics.remove(nic)
+    far = "far-several" if [*found.values()].count("far") > 1 else "far"
+    paths = (found.get(gpu.device, "none") for gpu in gpus)
+    return tuple(far if path == "far" else path for path in paths)
 
 
 def _path(gpu: Locality, nic: Locality) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.index.hyper_node_members import Members, members_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, LeftOut, Level
@@ -81,6 +81,7 @@ def _parents(
 ) -> dict[str, str]:
     """Return the parent of each HyperNode that has one."""
     parents: dict[str, str] = {}
+    rule: Rule
     for name in by_name:
         for child in members[name].hyper_nodes:
             outer, inner = by_name[name].spec.tier, by_name[child].spec.tier

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy
 from dra_lab.model.queues import NODE_LEAVES, kueue_gate
@@ -175,6 +175,7 @@ def node_rules(cluster: Cluster, found: Sequence[Hierarchy]) -> Iterator[Finding
             if effect in ("NoSchedule", "NoExecute") and key not in {*_NOT_READY, _CORDONED}:
                 tainted[f"{key}:{effect}"].append(name)
     total = f"of {len(inside):,} nodes in domains"
+    rule: Rule
     for rule, names, state, advice in (
         ("nodes-cordoned", cordoned, "cordoned", "Pods do not start there. kubectl uncordon NODE ends it."),
         ("nodes-not-ready", not_ready, "not ready", "Pods do not start there. Repair the nodes."),

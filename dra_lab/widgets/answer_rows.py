@@ -30,10 +30,9 @@ State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
 
 
 class ProgressRow(Row, frozen=True):
-    """How far a solve is: the stage, what to tell a person, and the best value so far in words."""
+    """How far a solve is: what to tell a person, and the best value so far in words."""
 
     text: str
-    stage: str = ""
     best_text: str = ""
 
 
@@ -250,7 +249,7 @@ def progress_row(progress: Any) -> ProgressRow:
         return ProgressRow(text="Planning ...")
     best = f"best {progress.best}" if progress.best is not None else ""
     bound = f"bound {progress.bound}" if progress.bound is not None else ""
-    return ProgressRow(text=progress.text, stage=progress.stage, best_text=", ".join(filter(None, (best, bound))))
+    return ProgressRow(text=progress.text, best_text=", ".join(filter(None, (best, bound))))
 
 
 class RegretRow(Row, frozen=True):

@@ -48,7 +48,6 @@ class PaletteRow(Row, frozen=True):
     use: str = ""
     chip: str = ""
     in_cluster: bool = True
-    driver: str = ""
     note: str = ""
 
 
@@ -77,12 +76,11 @@ class RequestRow(Row, frozen=True):
 
 
 class LinkRow(Row, frozen=True):
-    """What is known of a drawn link: its words, what is wrong, what else is worth saying, where it could hold.
+    """What is known of a drawn link: what is wrong, what else is worth saying, where it could hold.
 
     `field` is what it writes into the claim ("matchAttribute: resource.kubernetes.io/pcieRoot, one per pair").
     """
 
-    label: str = ""
     field: str = ""
     problem: str = ""
     note: str = ""
@@ -153,32 +151,30 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
     Where the devices of a large cluster are still being counted for the drawing, links are as they were `before`.
     """
     cluster, sketch, release = session.cluster, session.sketch, session.release
-    config, gates = config_rows(sketch), missing_fields(release)
     rows = _request_rows(cluster, sketch, session.status)
+    found = CanvasStatus(claims=_claim_rows(sketch), config=config_rows(sketch), gates=missing_fields(release))
     if not session.is_counted:
-        known = from_builtins(before or {}, CanvasStatus)
-        links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
-        counting = not session.is_prepared
-        claims = _claim_rows(sketch)
-        return CanvasStatus(
-            requests=rows, links=links, pairs=known.pairs, counting=counting, claims=claims, config=config, gates=gates
-        )
+        known, counting = from_builtins(before or {}, CanvasStatus), not session.is_prepared
+        links = {link.name: known.links.get(link.name, LinkRow()) for link in sketch.links}
+        return msgspec.structs.replace(found, requests=rows, links=links, pairs=known.pairs, counting=counting)
     linked: dict[str, LinkRow] = {}
     pairs: dict[str, tuple[LinkOption, ...]] = {}
     for claim in claims_of(sketch):
         mark = f"{claim.name}{MARK}" if sketch.claims else ""
         compiled = _compiled(cluster, claim, release)
+        findings = compiled.findings if compiled else ()
         for request in claim.requests:
             rows[f"{mark}{request.name}"] = msgspec.structs.replace(
                 rows[f"{mark}{request.name}"],
                 field=_field(compiled, request.name),
-                note=_notes(compiled, request.name),
+                note=" ".join(_sentence(one) for one in findings if split_request(one.subject)[0] == request.name),
                 parts=part_rows(cluster, request, release),
             )
         linked |= {f"{mark}{name}": row for name, row in _link_rows(cluster, claim, release, compiled).items()}
-        pairs |= _pairs(cluster, claim, release, mark)
-    claims = _claim_rows(sketch)
-    return CanvasStatus(requests=rows, links=linked, pairs=pairs, claims=claims, config=config, gates=gates)
+        for one, other in [*combinations(sorted(request.name for request in claim.requests), 2)][:MAX_PAIRS]:
+            options = link_options(cluster, claim, Link(name="new", requests=(one, other)), release)
+            pairs[f"{mark}{one}|{mark}{other}"] = options
+    return msgspec.structs.replace(found, requests=rows, links=linked, pairs=pairs)
 
 
 def _claim_rows(sketch: ClaimSketch) -> dict[str, ClaimRow]:
@@ -248,7 +244,6 @@ def _link_rows(
         problems = [here.reason] if here and not here.enabled else []
         problems += [_sentence(finding) for finding in findings if finding.severity is Severity.ERROR]
         rows[link.name] = LinkRow(
-            label=here.label if here else link.where,
             field=fields.get(link.name, ""),
             problem=" ".join(problems),
             note=" ".join(_sentence(finding) for finding in findings if finding.severity is not Severity.ERROR),
@@ -292,23 +287,6 @@ def _field(compiled: CompiledClaim | None, name: str) -> str:
     return f"devices.requests{', '.join(f'[{number}]' for number in at)}"
 
 
-def _notes(compiled: CompiledClaim | None, name: str) -> str:
-    """Return what cannot be written of a request, or not for the release."""
-    findings = compiled.findings if compiled else ()
-    return " ".join(_sentence(finding) for finding in findings if split_request(finding.subject)[0] == name)
-
-
 def _sentence(finding: Finding) -> str:
     message = finding.message if finding.message.endswith(".") else f"{finding.message}."
     return f"{message} {finding.advice}".strip()
-
-
-def _pairs(
-    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, mark: str
-) -> dict[str, tuple[LinkOption, ...]]:
-    names = sorted(request.name for request in sketch.requests)
-    pairs = list(combinations(names, 2))[:MAX_PAIRS]
-    return {
-        f"{mark}{one}|{mark}{other}": link_options(cluster, sketch, Link(name="new", requests=(one, other)), release)
-        for one, other in pairs
-    }

@@ -280,21 +280,19 @@ class ClaimCanvas(SessionView):
     # ------------------------------------------------------------ session or own history
 
     def _on_sketch(self, _change: object) -> None:
-        if self._session is not None:
-            self._hand_over(self._session)
-        elif self._history.push(self.drawn):
-            self._show_own_history()
-
-    def _show_own_history(self) -> None:
-        self.history = wire(CanvasHistory(can_undo=self._history.can_undo, can_redo=self._history.can_redo))
-
-    def _hand_over(self, session: Session) -> None:
+        if self._session is None:
+            if self._history.push(self.drawn):
+                self._show_own_history()
+            return
         try:
-            session.edit(self.drawn)
+            self._session.edit(self.drawn)
         except DraLabError as error:
             self._refused = True
             self.report("drawing", str(error))
-            self.sketch = wire(session.sketch)
+            self.sketch = wire(self._session.sketch)
+
+    def _show_own_history(self) -> None:
+        self.history = wire(CanvasHistory(can_undo=self._history.can_undo, can_redo=self._history.can_redo))
 
     def _on_positions(self, _change: object) -> None:
         if self._session is not None and self.positions != _positions_of(self._session):

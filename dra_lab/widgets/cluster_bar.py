@@ -46,11 +46,10 @@ MOST_PODS = 200
 
 
 class PendingRow(Row, frozen=True):
-    """A pending pod with its reason; a pod of which no reason was found is `unknown`."""
+    """A pending pod with its reason."""
 
     pod: str
     reason: str
-    unknown: bool = False
 
 
 class PendingPods(Pane):
@@ -71,7 +70,6 @@ class PendingPods(Pane):
                 PendingRow(
                     pod=one.pod,
                     reason=sentence_case(one.sentence.removeprefix(f"{one.pod} ").removeprefix("is pending: ")),
-                    unknown=not one.blocked,
                 )
                 for one in waiting[:MOST_PODS]
             ]

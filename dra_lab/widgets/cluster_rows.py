@@ -86,30 +86,23 @@ def detail_rows(cluster: Cluster, summary: str) -> tuple[tuple[str, str], ...]:
     """Return what was read, when and as whom, line by line: all of what the bar may have no room for, and `summary`."""
     devices = sum(len(item.spec.devices or ()) for item in cluster.slices)
     kinds = (
-        ("node", len(cluster.node_names)),
-        ("ResourceSlice", len(cluster.slices)),
-        ("device", devices),
-        ("DeviceClass", len(cluster.classes)),
-        ("ResourceClaim", len(cluster.claims)),
-        ("DeviceTaintRule", len(cluster.taint_rules)),
-        ("pod with claims", sum(pod.uses_claims for pod in cluster.pods)),
+        ("node", "nodes", len(cluster.node_names)),
+        ("ResourceSlice", "ResourceSlices", len(cluster.slices)),
+        ("device", "devices", devices),
+        ("DeviceClass", "DeviceClasses", len(cluster.classes)),
+        ("ResourceClaim", "ResourceClaims", len(cluster.claims)),
+        ("DeviceTaintRule", "DeviceTaintRules", len(cluster.taint_rules)),
+        ("pod with claims", "pods with claims", sum(pod.uses_claims for pod in cluster.pods)),
     )
     rows = [
         ("Cluster", cluster.name),
         ("In short", summary),
-        ("Read", ", ".join(f"{count:,} {_plural(word, count)}" for word, count in kinds if count)),
+        ("Read", ", ".join(f"{count:,} {one if count == 1 else many}" for one, many, count in kinds if count)),
         ("Topology", hierarchy_line(cluster, known=True)),
         ("At", datetime.fromisoformat(cluster.read_at).strftime("%Y-%m-%d %H:%M") if cluster.read_at else ""),
         ("As", cluster.read_as),
     ]
     return tuple((label, value) for label, value in rows if value)
-
-
-def _plural(word: str, count: int) -> str:
-    if count == 1:
-        return word
-    head, space, rest = word.partition(" ")
-    return f"{head}{'es' if head.endswith('s') else 's'}{space}{rest}"
 
 
 METERS = ("gpu", "nic")

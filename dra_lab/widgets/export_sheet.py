@@ -217,7 +217,7 @@ class ExportSheet(Pane):
 
 
 class PrintedRow(Row, frozen=True):
-    """A page to print, and how many were asked for."""
+    """A page to print, with the number of the message that asked for it."""
 
     page: str = ""
     number: int = 0
@@ -229,12 +229,12 @@ class Printing(Pane):
     printed = traitlets.Dict().tag(sync=True, value=PrintedRow)
 
     @on(tag="print")
-    def print_answer(self) -> None:
-        """Make the page of the present answer."""
+    def print_answer(self, number: int = 0) -> None:
+        """Make the page of the present answer; `number` is repeated with it, so that one view prints."""
         from dra_lab.session.outputs import printed_answer
 
         page = printed_answer(self.session, self.session.fleet)
-        self.assign(printed=PrintedRow(page=page, number=self.view.printed.get("number", 0) + 1))
+        self.assign(printed=PrintedRow(page=page, number=number))
 
 
 def _check_link(folder: str) -> None:

@@ -138,9 +138,11 @@ def adding_row(session: Session) -> AddingRow:
     if question is None:
         return AddingRow()
     kinds, tree, level = hardware_types(session.cluster), tree_of(question), level_of(question)
-    addable = question.addable
+    addable, answer = question.addable, session.fleet.answer
+    is_planned = answer is not None and session.fleet.is_current and answer.plan.status is not PlanStatus.EMPTY
+    figures = answer.figures if answer is not None and is_planned else {}
     row = AddingRow(
-        needed=_is_needed(session),
+        needed=bool(figures) and figures["placed"].value < figures["wanted"].value,
         types=tuple(
             AddableRow(node=one.node, hardware=kinds.get(one.node, ""), cost=f"{one.cost:g}", places=_places_words(one))
             for one in addable.types
@@ -163,13 +165,6 @@ def _example(tree: Hierarchy, level: str) -> str:
     return ", ".join(f"{name}={number}" for name, number in zip(names, (2, 4), strict=False))
 
 
-def _is_needed(session: Session) -> bool:
-    answer = session.fleet.answer
-    if answer is None or not session.fleet.is_current or answer.plan.status is PlanStatus.EMPTY:
-        return False
-    return answer.figures["placed"].value < answer.figures["wanted"].value
-
-
 def _with_answer(row: AddingRow, adding: Adding, question: Question) -> AddingRow:
     from dra_lab.words.capacity_document import added_sentence  # only those who ask wait for it
 
@@ -186,7 +181,13 @@ def _with_answer(row: AddingRow, adding: Adding, question: Question) -> AddingRo
         found="nodes" if added.added else "none" if added.status is PlanStatus.INFEASIBLE else "open",
         verdict=added_sentence(added),
         rows=tuple(
-            (one.type, _domain_words(one.domain), one.new, f"{one.count:,}", number_words(one.cost))
+            (
+                one.type,
+                " / ".join(domain_name((v,)) for v in one.domain) or "the cluster",
+                one.new,
+                f"{one.count:,}",
+                number_words(one.cost),
+            )
             for one in added.added
         ),
         total=(f"{added.count:,}", number_words(added.cost)),
@@ -204,10 +205,6 @@ def _with_request(row: AddingRow, added: AddedNodes) -> AddingRow:
         return replace(row, limits=(sentence(error.message),))
     text = "---\n".join(files.texts.values())
     return replace(row, request=text, limits=files.not_expressed, findings=finding_rows(files.findings))
-
-
-def _domain_words(domain: tuple[str, ...]) -> str:
-    return " / ".join(domain_name((value,)) for value in domain) or "the cluster"
 
 
 def _places(text: str) -> dict[str, int] | int | None:

@@ -22,11 +22,7 @@ from dra_lab.session.gang_domains import (
     gang_domains,
 )
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
-from dra_lab.widgets.gang_rows import (
-    RailTable,
-    first_gang,
-    rail_tables,
-)
+from dra_lab.widgets.gang_rows import RailTable, first_gang, rail_tables
 from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.facts import counted
@@ -126,14 +122,14 @@ class FleetDomains(Pane):
         known = self._domains_of
         if self._domains is None or known is None or known[0] is not answer or known[1] is not gang:
             self._domains_of, self._domains = (answer, gang), gang_domains(answer, gang)
-        found = self._domains
+        found, is_small = self._domains, len(answer.question.cluster.node_names) <= MOST_BOXES
         word = level_word(found.level)
         table = DomainTable(
             gang=gang.name,
             gangs=tuple(one.name for one in gangs),
             level=word,
             title=_table_title(answer, gang, word),
-            rows=domain_rows(found, len(answer.question.cluster.node_names)),
+            rows=tuple(_domain_row(found, one, is_small) for one in found.domains),
             heat=domain_heat(found) if gang.level else HeatMap(),
         )
         self.assign(fleet_domains=table)
@@ -197,13 +193,12 @@ def domain_id(path: Sequence[str]) -> str:
     return "\n".join(path) or "all"
 
 
-def domain_rows(found: GangDomains, nodes: int) -> tuple[DomainRow, ...]:
-    """Return the domains of a gang; with the nodes of each as boxes in a small cluster."""
-    return tuple(_domain_row(found, domain, nodes <= MOST_BOXES) for domain in found.domains)
-
-
 def _domain_row(found: GangDomains, domain: DomainPods, is_small: bool) -> DomainRow:  # noqa: FBT001
-    state = domain_state(found, domain)
+    """Return a domain; of a small cluster with its nodes as boxes."""
+    state, rows = domain_state(found, domain), domain.nodes
+    free = sum(one.free for one in rows if not one.closed)
+    closed = sum(one.free + one.in_use for one in rows if one.closed)
+    used = sum(one.in_use for one in rows if not one.closed)
     few = is_small and state != "outer" and len(domain.nodes) <= MOST_IN_A_ROW
     return DomainRow(
         id=domain_id(domain.path),
@@ -213,14 +208,14 @@ def _domain_row(found: GangDomains, domain: DomainPods, is_small: bool) -> Domai
         nodes=len(domain.nodes),
         holds=_holds(found, domain, state),
         words=_words(found, domain, state),
-        sums=_sums(domain),
+        sums=(domain.placed, free, sum(one.by_plan for one in rows), used, closed),
         boxes=domain.nodes if few else (),
     )
 
 
 def domain_state(found: GangDomains, domain: DomainPods) -> DomainState:
     """Return whether a domain is chosen by the plan, fits, or refuses the gang."""
-    if found.level and len(domain.path) <= _depth(found):
+    if found.level and len(domain.path) <= (found.hierarchy.level_index(found.level) if found.hierarchy else 0):
         return "outer"
     if domain.placed:
         return "chosen"
@@ -230,10 +225,6 @@ def domain_state(found: GangDomains, domain: DomainPods) -> DomainState:
     if headroom.fits:
         return "fits"
     return "refused" if headroom.pods.is_below(headroom.least) or headroom.replicas.bound == 0 else "unknown"
-
-
-def _depth(found: GangDomains) -> int:
-    return 0 if found.hierarchy is None else found.hierarchy.level_index(found.level)
 
 
 def _holds(found: GangDomains, domain: DomainPods, state: DomainState) -> str:
@@ -267,14 +258,6 @@ def _reasons(reasons: Sequence[str]) -> str:
     return f"{reasons[0]}; {counted(len(reasons) - 1, 'more reason')}"
 
 
-def _sums(domain: DomainPods) -> tuple[int, int, int, int, int]:
-    rows = domain.nodes
-    free = sum(one.free for one in rows if not one.closed)
-    closed = sum(one.free + one.in_use for one in rows if one.closed)
-    used = sum(one.in_use for one in rows if not one.closed)
-    return domain.placed, free, sum(one.by_plan for one in rows), used, closed
-
-
 def domain_heat(found: GangDomains) -> HeatMap:
     """Return the domains by the share of the gang's pods that they lack."""
     cells = []
@@ -305,7 +288,11 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
     lines = []
     if domain.headroom is not None and domain.headroom.reasons and state != "outer":
         lines.append(f"{sentence_case('; '.join(lacking_words(domain.headroom)))}.")
-    fixes = [(_title(one), _brings(found, one)) for one in changes(found, domain)] if refused else []
+    size = found.gang.size
+    fixes = [
+        (_title(one), f"{min(size, one.pods):,} of {size:,} pods fit then")
+        for one in (changes(found, domain) if refused else ())
+    ]
     if refused and found.exact and not fixes:
         idle = sum(one.placed + one.free + one.by_plan + one.in_use for one in domain.nodes)
         lines.append(
@@ -350,11 +337,6 @@ def _title(change: DomainChange) -> str:
     if change.kind == "uncordon":
         return f"Uncordon {named}"
     return f"Free the devices in use on {named}" + (", and uncordon what is cordoned" if change.kind == "both" else "")
-
-
-def _brings(found: GangDomains, change: DomainChange) -> str:
-    size = found.gang.size
-    return f"{min(size, change.pods):,} of {size:,} pods fit then"
 
 
 def _named(nodes: Sequence[str], word: str = "and") -> str:

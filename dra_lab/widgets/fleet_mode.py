@@ -10,7 +10,7 @@ import traitlets
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
-from dra_lab.model.layers import Layer, LayerSpan, spans
+from dra_lab.model.layers import Layer, spans
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import PALETTE, letter
@@ -204,10 +204,6 @@ class LayerRow(Row, frozen=True):
     note: str = ""
 
 
-def _places(span: LayerSpan) -> range:
-    return range(span.first, span.first + span.count)
-
-
 class ScenarioTable(Row, frozen=True):
     """The present answer beside the kept ones."""
 
@@ -241,10 +237,11 @@ class FleetMode(Pane):
                     words=span.words,
                     first=span.first,
                     count=span.count,
-                    problem=" ".join(refused[at] for at in _places(span) if at in refused),
-                    note=" ".join(notes[at] for at in _places(span) if at in notes),
+                    problem=" ".join(refused[at] for at in places if at in refused),
+                    note=" ".join(notes[at] for at in places if at in notes),
                 )
                 for span in spans(session.fleet.layers)
+                for places in [range(span.first, span.first + span.count)]
             ],
             fleet_scenarios=_scenarios(session),
         )

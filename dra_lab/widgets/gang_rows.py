@@ -139,14 +139,10 @@ def level_rows(cluster: Cluster, chosen: str = "") -> tuple[LevelRow, ...]:
 
 def first_gang(cluster: Cluster, pods: int) -> GangDrawing:
     """Return the gang that a workload becomes first: all its pods in one domain of the innermost level with several."""
-    rows = [row for row in level_rows(cluster) if row.hierarchy]
-    level = next((row for row in rows if _several(cluster, row)), rows[0] if rows else LevelRow())
+    rows, trees = [row for row in level_rows(cluster) if row.hierarchy], {one.name: one for one in hierarchies(cluster)}
+    several = (row for row in rows if len(trees[row.hierarchy].at(row.level)) > 1)
+    level = next(several, rows[0] if rows else LevelRow())
     return GangDrawing(size=max(2, pods), level=level.level, hierarchy=level.hierarchy)
-
-
-def _several(cluster: Cluster, row: LevelRow) -> bool:
-    tree = next(tree for tree in hierarchies(cluster) if tree.name == row.hierarchy)
-    return len(tree.at(row.level)) > 1
 
 
 def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: Answer | None) -> GangRow:

@@ -119,7 +119,9 @@ class NodePicture(Pane):
         if not cluster.slices:
             self.assign(svg="", node="", caption="", kinds=(), empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
             return
-        wanted = (self._looked, session.drawing.node, _node_of(plan), *cluster.node_names[:1])
+        # of a misfit the node that its first reason names
+        answered = [plan.node, *(reason.node for reason in plan.shortfalls[:1])] if plan is not None else []
+        wanted = (self._looked, session.drawing.node, *answered, *cluster.node_names[:1])
         name = next((node for node in wanted if node in cluster.node_by_name), "")
         show = over_each_other(plan) or "both" if show == "both" and plan is not None else show
         width, svg = picture_width(self.view.width), ""
@@ -133,10 +135,17 @@ class NodePicture(Pane):
             self._show_graph()
 
     def _caption(self, plan: Plan | None, name: str) -> str:
+        from dra_lab.pictures.device_states import over_each_other
+
         equal = equal_nodes(plan, name)
         parts = [f"one of {equal:,} identical nodes"] if equal > 1 else []
         if self.view.show == "both" and plan is not None and plan.fits and plan.node == name:
-            parts += _compared(plan)
+            if over_each_other(plan) == "both-plain":
+                parts.append("K: without links")
+            elif plan.first_fit is not None and not over_each_other(plan):
+                parts.append(
+                    "kube-scheduler takes the same" if plan.first_fit.placements else "kube-scheduler takes none"
+                )
         return "; ".join(parts)
 
     def _show_graph(self) -> None:
@@ -226,24 +235,6 @@ class HardwareView(SessionView):
     def stored_parts(self) -> list[Part]:
         """Return the sentence of the answer with the picture of its node."""
         return picture_parts(self._session) if self._session is not None else []
-
-
-def _node_of(plan: Plan | None) -> str:
-    """Return the node that the answer speaks of: the chosen one, or the one that its first reason names."""
-    if plan is None:
-        return ""
-    return plan.node or next((reason.node for reason in plan.shortfalls), "")
-
-
-def _compared(plan: Plan) -> list[str]:
-    """Return the words for best and kube-scheduler over each other, in addition to the picture."""
-    from dra_lab.pictures.device_states import over_each_other
-
-    if over_each_other(plan) == "both-plain":
-        return ["K: without links"]
-    if plan.first_fit is None or over_each_other(plan):
-        return []
-    return ["kube-scheduler takes the same" if plan.first_fit.placements else "kube-scheduler takes none"]
 
 
 def driver_kind_rows(cluster: Cluster, node: str) -> tuple[DriverKindRow, ...]:

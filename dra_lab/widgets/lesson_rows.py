@@ -8,7 +8,6 @@ from typing import Literal
 
 from dra_lab.course.lesson_run import LessonRun, open_lesson
 from dra_lab.course.lesson_text import HINTS, TASKS, TaskKind, lessons
-from dra_lab.course.progress_file import LessonProgress
 from dra_lab.course.topology_manager import baseline_lines
 from dra_lab.widgets.messages import Row
 from dra_lab.words.verdict import Tile
@@ -28,19 +27,16 @@ class LessonHead(Row, frozen=True):
     `number` is "Lesson 3 of 15". `tiles` are the predictions and hints, with what they count.
     """
 
-    id: str = ""
     number: str = ""
     title: str = ""
     minutes: int = 0
     progress: str = ""
-    done: bool = False
     tiles: tuple[Tile, ...] = ()
 
 
 class StepRow(Row, frozen=True):
     """A step of the rail. A person can go to it unless its state is "later"."""
 
-    kind: str
     label: str
     state: StepState = "later"
 
@@ -56,7 +52,6 @@ class TaskRow(Row, frozen=True):
     title: str = ""
     text: str = ""
     ask: str = ""
-    node: str = ""
     primary: str = ""
     action: Action = "next"
     waits: str = ""
@@ -113,14 +108,13 @@ def head_row(run: LessonRun) -> LessonHead:
     )
     step_words = "You finished this lesson." if run.finished else f"Step {run.task + 1} of {len(TASKS)}"
     number = f"Lesson {lesson.number} of {len(lessons())}"
-    return LessonHead(lesson.id, number, lesson.title, lesson.minutes, step_words, run.finished, tiles)
+    return LessonHead(number, lesson.title, lesson.minutes, step_words, tiles)
 
 
 def step_rows(run: LessonRun) -> tuple[StepRow, ...]:
     """Return the steps of the rail."""
     return tuple(
         StepRow(
-            kind,
             LABELS[kind],
             "now" if at == run.task
             else "done" if kind in run.progress.done
@@ -161,7 +155,6 @@ def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool, goes_on: boo
         title=f"{run.task + 1}. {LABELS[kind]}",
         text=text,
         ask=task.ask,
-        node=run.lesson.predict.node if kind in ("predict", "trace") else "",
         primary=primary,
         action=action,
         waits=waits,
@@ -202,16 +195,11 @@ def lesson_rows(folder: Path, student: str, seed: int | None) -> tuple[LessonRow
     rows = []
     for lesson in lessons():
         progress = open_lesson(lesson.id, folder, seed=seed, student=student).progress
-        state = _state(progress)
+        is_done = set(TASKS) <= set(progress.done)
+        state: LessonState = "done" if is_done else "started" if progress.started else "new"
         words = f"{len(progress.done)} of {len(TASKS)} steps" if state == "started" else ""
         rows.append(LessonRow(lesson.id, str(lesson.number), lesson.title, lesson.minutes, state, words))
     return tuple(rows)
-
-
-def _state(progress: LessonProgress) -> LessonState:
-    if set(TASKS) <= set(progress.done):
-        return "done"
-    return "started" if progress.started else "new"
 
 
 def shows_drawing(kind: TaskKind) -> bool:

@@ -134,6 +134,7 @@ class LessonSteps(Pane):
         self.view.report("drawing", "")
         self.view.show(lessons=(), yaml="", saved="")
         self._show_step(run)
+        self._show_words()
 
     def close(self) -> None:
         """End what belongs to the present lesson."""
@@ -160,7 +161,6 @@ class LessonSteps(Pane):
             self._show_drawing(run)
         else:
             self._show_search(run, predicts=kind == "predict")
-        self._show_words()
 
     def _show_search(self, run: LessonRun, *, predicts: bool) -> None:
         """Show the node of the prediction, to choose devices on it or with the search of kube-scheduler."""
@@ -192,15 +192,10 @@ class LessonSteps(Pane):
             canvas, picture = ClaimCanvas(session, height=0), LessonPicture(session)
             canvas.is_part = True
             self._draw_parts = canvas, picture
-            self.endings += [
-                canvas.close,
-                picture.close,
-                session.on("plan", self._drawing_changed),
-                session.on("solving", self._drawing_changed),
-                session.on("ask", self._show_words),
-                session.on("problem", self._drawing_failed),
-                session.close,
-            ]
+            followed = {"ask": self._show_words, "problem": self._not_saved}
+            followed |= dict.fromkeys(("plan", "solving"), self._drawing_changed)
+            ends = (session.on(event, show) for event, show in followed.items())
+            self.endings += [canvas.close, picture.close, *ends, session.close]
         canvas, picture = self._draw_parts
         self._show_parts(canvas=canvas, picture=picture)
 
@@ -222,7 +217,7 @@ class LessonSteps(Pane):
             session.hide_answer(hidden=True)
             self._show_words()
 
-    def _drawing_failed(self) -> None:
+    def _not_saved(self) -> None:
         """Say that the present drawing is not saved, until the student changes it again."""
         if (session := self._drawn) is not None:
             self._unsaved = session.drawing, f"Your drawing is not saved: {session.problem}. {NOT_SAVED}"
@@ -304,7 +299,6 @@ class LessonSteps(Pane):
         if (run := self.run) is not None:
             self._judged = run.predict([DeviceID.parse(one) for one in self._search_picture.picked])
             self._checked = None
-            self._show_words()
             self._acted(run)
 
     @on
@@ -332,7 +326,6 @@ class LessonSteps(Pane):
         """Show the next hint."""
         if (run := self.run) is not None:
             run.hint()
-            self._show_words()
             self._acted(run)
 
     @on
@@ -340,7 +333,6 @@ class LessonSteps(Pane):
         """Keep the student's sentence, and show the model sentence."""
         if (run := self.run) is not None:
             run.explain(text)
-            self._show_words()
             self._acted(run)
 
     @on
@@ -351,7 +343,8 @@ class LessonSteps(Pane):
             self.open(run.lesson.id)
 
     def _acted(self, run: LessonRun) -> None:
-        """Show whether the progress could be saved."""
+        """Show the words of the step, and whether the progress could be saved."""
+        self._show_words()
         self.view.report("progress", run.problem)
 
 

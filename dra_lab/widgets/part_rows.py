@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 
 from msgspec.structs import replace
 
@@ -45,12 +46,11 @@ class AmountRow(Row, frozen=True):
 class PartRow(Row, frozen=True):
     """What is known of one way to serve a request: `exactly`, or one entry of `firstAvailable`.
 
-    `class_words` says which devices the class selects; `text` how many match, and how many of them are free; `keys` are
-    the further amounts that its devices have; `drivers` are the drivers of its devices.
+    `class_words` says which devices the class selects; `keys` are the further amounts that its devices have; `drivers`
+    are the drivers of its devices.
     """
 
     class_words: str = ""
-    text: str = ""
     selectors: tuple[SelectorRow, ...] = ()
     amounts: tuple[AmountRow, ...] = ()
     keys: tuple[str, ...] = ()
@@ -93,11 +93,8 @@ def part_rows(cluster: Cluster, request: DeviceRequest, release: KubernetesRelea
 
 def config_rows(sketch: ClaimSketch) -> tuple[ConfigRow, ...]:
     """Return the device configuration of a drawing, with the parameters as YAML."""
-    return tuple(_config(entry.opaque) if entry.opaque else ConfigRow() for entry in sketch.config)
-
-
-def _config(opaque: OpaqueDeviceConfiguration) -> ConfigRow:
-    return ConfigRow(driver=opaque.driver, text=dump_yaml(opaque.parameters) if opaque.parameters else "")
+    found = (entry.opaque or OpaqueDeviceConfiguration() for entry in sketch.config)
+    return tuple(ConfigRow(driver=o.driver, text=dump_yaml(o.parameters) if o.parameters else "") for o in found)
 
 
 def _part(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> PartRow:
@@ -105,7 +102,6 @@ def _part(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> PartRow:
     keys = {key for shape in found.shapes for key in shape.example.capacity}
     return PartRow(
         class_words=_class_words(cluster, ask.device_class_name),
-        text=_counted(cluster, found, release, ask),
         selectors=tuple(_selector(cluster, ask, text, release) for text in ask.selectors),
         amounts=tuple(_amount(key, amount, found.shapes, release) for key, amount in ask.capacity.items()),
         keys=tuple(sorted(keys - ask.capacity.keys())),
@@ -163,7 +159,7 @@ def _amount(key: str, requested: QuantityText, shapes: Iterable[Shape], release:
         return AmountRow(key=key, unit=unit, note=f"The largest device has {largest}.", wrong=True)
     if not any(shape.example.allow_multiple_allocations for shape in published):
         return AmountRow(key=key, unit=unit, note="These devices are not shared: each is allocated as a whole.")
-    rounded = [_words(amount) for amount in served if amount != nano(requested)]
+    rounded = [format_quantity(Fraction(amount, NANO)) for amount in served if amount != nano(requested)]
     note = f"The driver rounds {requested} up to {' or '.join(rounded)}." if rounded else f"{requested} allocated."
     return AmountRow(key=key, unit=unit, note=note)
 
@@ -178,12 +174,6 @@ def _allocated(key: str, requested: QuantityText, shape: Shape, release: Kuberne
     if use is None or not capacity_left(device, {key: use[key]}):
         return None
     return use[key]
-
-
-def _words(amount: int) -> str:
-    from fractions import Fraction
-
-    return format_quantity(Fraction(amount, NANO))
 
 
 def _unit(key: str) -> str:

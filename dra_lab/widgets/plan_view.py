@@ -170,7 +170,7 @@ def fix_rows(found: Iterable[Correction]) -> tuple[FixRow, ...]:
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class Answer(Pane):
+class PlanAnswer(Pane):
     """The verdict with its figures, goals, reasons and suggestions, the findings, and the devices.
 
     `goals_changed` says that a person has put the goals in another order. `chosen` maps a device id to its request.
@@ -268,7 +268,7 @@ class PlanView(SessionView):
     # in the order in which an answer reaches them
     panes = (
         Shown,
-        Answer,
+        PlanAnswer,
         ClaimEditor,
         ExportSheet,
         CompareMode,

@@ -121,8 +121,7 @@ class TraceMode(Pane):
 
     def _show_error(self, error: str) -> None:
         self._restart(None)
-        head = TraceHead(node=self.view.node, error=error)
-        self.assign(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
+        self.assign(trace=TraceHead(error=error), trace_now=TraceNow(), trace_svg="", trace_inside={})
 
     def _restart(self, position: TracePosition | None) -> None:
         self._steps.drop()

@@ -38,7 +38,6 @@ class TraceHead(Row, frozen=True):
     which not all are recorded, 0 if all are. `counters` explain the numbers of devices tried, rejected and given back.
     """
 
-    node: str = ""
     title: str = ""
     total: int = 0
     end: str = ""
@@ -149,7 +148,6 @@ class TracePosition:
         title += f". Shown: the first {recorded:,} steps, and the end" if recorded else ""
         end = end_sentence(trace)
         return TraceHead(
-            node=trace.node,
             title=title,
             total=self.total,
             end=end,

@@ -59,7 +59,7 @@ class UpgradeCheck(Pane):
     def _begin(self) -> None:
         post = self.session.events.post
         self._version, self._asked, self._old = "", ("", ""), False
-        self._job: Job[Upgrade] = Job(lambda: post(self._show_safely))
+        self._job: Job[Upgrade] = Job(lambda: post(lambda: attempt(self.view, "upgrade", self._show)))
         self.when(self._change, "cluster", "sketch")
         self.endings.append(self._job.drop)
 
@@ -78,9 +78,6 @@ class UpgradeCheck(Pane):
         self._job.drop()
         self._version, self._asked, self._old = "", self._start(), False
         self.assign(upgrades=newer_releases(self.session), upgrade=UpgradeRow())
-
-    def _show_safely(self) -> None:
-        attempt(self.view, "upgrade", self._show)
 
     def _show(self) -> None:
         job = self._job

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import traitlets
@@ -10,7 +9,6 @@ from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import NodeFit
-from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -111,7 +109,7 @@ def why_not_row(
     names = nouns(sketch, cluster, release)
     links = link_bars(found, sketch)
     rows = [*([TestBars("Links", links)] if links else ()), *bars(found, names)]
-    about = _device(found.devices, device)
+    about = next((one for one in found.devices if device and str(one) == device), None)
     lines = tuple(device_lines(found, about, plan)) if about is not None else ()
     name = device_names(cluster, node)[about] if about is not None else ""
     return WhyNotRow(
@@ -123,7 +121,3 @@ def why_not_row(
         requests=tuple(rows),
         lines=tuple(reason_lines(found)),
     )
-
-
-def _device(known: Iterable[DeviceID], device: str) -> DeviceID | None:
-    return next((one for one in known if str(one) == device), None) if device else None

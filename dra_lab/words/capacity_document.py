@@ -12,6 +12,7 @@ from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, number_words, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, sentence
+from dra_lab.words.workload_words import levels_table
 
 MANY = 40
 """Nodes up to which each has a row of its own."""
@@ -100,8 +101,7 @@ def stranded_parts(lost: Stranded) -> Iterator[Part]:
 
 def _gang_counts(found: Headroom) -> Iterator[Part]:
     yield Sentence(printable(f"{found.workload}: {found.count} more."))
-    rows = [(level or "no level", str(number)) for level, number in found.levels.items()]
-    yield Table(("required level", "gangs in all"), rows)
+    yield levels_table(found)
     headrooms = sorted(found.where, key=lambda headroom: -headroom.replicas.value)[:MOST]
     each = [("/".join(headroom.members), str(headroom.replicas), str(headroom)) for headroom in headrooms]
     yield Table(("domain", "gangs", "pods of one gang"), each)

@@ -38,32 +38,11 @@ if TYPE_CHECKING:
 
 
 DEVICE_COLUMNS = (
-    "node",
-    "device",
-    "kind",
-    "model",
-    "state",
-    "used_by",
-    "numa_node",
-    "numa_source",
-    "pcie_root",
-    "switch",
-    "socket",
-    "address",
-    "taints",
-    "capacity",
+    *("node", "device", "kind", "model", "state", "used_by", "numa_node", "numa_source", "pcie_root", "switch"),
+    *("socket", "address", "taints", "capacity"),
 )
 IN_USE_COLUMNS = (
-    "device",
-    "node",
-    "shared",
-    "claims",
-    "admin",
-    "reserved_for",
-    "left",
-    "taints",
-    "health",
-    "published",
+    *("device", "node", "shared", "claims", "admin", "reserved_for", "left", "taints", "health", "published"),
 )
 COUNTER_COLUMNS = ("driver", "pool", "counter_set", "counter", "total", "used", "left")
 AUDIT_COLUMNS = ("claim", "request", "device", "rule", "why", "advice")

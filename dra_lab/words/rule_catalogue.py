@@ -34,7 +34,6 @@ ORDER = (
     "gangs",
     "domains",
     "other-schedulers",
-    "audits",
     "errors",
 )
 """The groups, in the order of the documentation."""

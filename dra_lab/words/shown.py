@@ -22,30 +22,6 @@ from dra_lab.model.trace import Trace
 from dra_lab.model.upgrade import Upgrade
 from dra_lab.words.document import Item, Lines, Part, Picture, Words, as_html, as_text, escaped
 
-SHOWN = (
-    "dra_lab.findings.Finding",
-    "dra_lab.model.cluster.Cluster",
-    "dra_lab.model.headroom.LargestJob",
-    "dra_lab.model.headroom.Headroom",
-    "dra_lab.model.headroom.Stranded",
-    "dra_lab.model.gang_verdicts.GangReplay",
-    "dra_lab.model.gang_verdicts.GangVerdicts",
-    "dra_lab.model.node_type.AddedNodes",
-    "dra_lab.model.plan.Plan",
-    "dra_lab.model.reasons.Shortfall",
-    "dra_lab.model.reasons.Suggestion",
-    "dra_lab.model.pod_reason.Explanation",
-    "dra_lab.model.pod_reason.PodReason",
-    "dra_lab.model.reasons.Reasons",
-    "dra_lab.model.reasons.Relaxation",
-    "dra_lab.model.placement.Regret",
-    "dra_lab.model.sketch.ClaimSketch",
-    "dra_lab.model.trace.Trace",
-    "dra_lab.model.upgrade.Upgrade",
-    "dra_lab.planner.scenarios.ScenarioAnswer",
-)
-"""The types of which `parts_of` returns a document."""
-
 
 class AnsweredSession(Protocol):
     """A cluster with its answer, such as a session."""
@@ -136,12 +112,3 @@ def _sketch(sketch: ClaimSketch) -> Iterable[Part]:
 
 def _advice(item: Item) -> Iterable[Part]:
     return [Words(f"{item.text} {item.advice}".rstrip()), Lines("Selectors", item.code)]
-
-
-def teach(shell: Any) -> None:
-    """Teach an IPython shell to show results; no result's module is imported before there is one to show."""
-    rich, plain = (shell.display_formatter.formatters[kind] for kind in ("text/html", "text/plain"))
-    for name in SHOWN:
-        module, _, kind = name.rpartition(".")
-        rich.for_type_by_name(module, kind, in_html)
-        plain.for_type_by_name(module, kind, lambda value, printer, _cycle: printer.text(in_words(value)))

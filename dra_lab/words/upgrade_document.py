@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.model.release import shown_release, shown_since
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.topology.hierarchy_findings import some
@@ -149,7 +149,7 @@ def upgrade_findings(upgrade: Upgrade) -> list[Finding]:
     severities = {Turn.STOPS: Severity.ERROR, Turn.CHANGES: Severity.WARNING, Turn.STARTS: Severity.NOTE}
     return [
         Finding(
-            change.rule or RULE,
+            cast("Rule", change.rule or RULE),
             severities[change.turn],
             f"{change.kind} {change.subject}",
             f"{change.before} → {change.after}",

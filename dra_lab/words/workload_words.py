@@ -303,9 +303,6 @@ def replay_table(replay: GangReplay) -> Table:
     return Table(("domain", "pods with devices", "pods wanted"), rows, notes=notes)
 
 
-MOST = 12
-"""Domains that are shown one by one."""
-
 _NAMES = {QUOTA: "quota", COUNTS: "Kueue's counts", DEVICES: "devices"}
 
 

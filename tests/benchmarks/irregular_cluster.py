@@ -19,7 +19,7 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourceSlice
 from tests.benchmarks.mixed_cluster import CPU, GPU, NIC, NUMA, class_of, device_at, request_of, slice_of
@@ -80,6 +80,18 @@ def _kinds(chance: random.Random, published: ResourceSlice) -> ResourceSlice:
             found = {name: value for name, value in found.items() if name == "dra.net/rdma"}
         devices.append(replace(device, attributes=found))
     return replace(published, spec=replace(published.spec, devices=tuple(devices)))
+
+
+@cache
+def with_odd_nodes(nodes: int, size: int) -> Cluster:
+    """Return the same nodes; one has NICs by a selector of two terms, and all see a disk that no pod asks for."""
+    gpus, nics, *others = irregular_cluster(nodes, size).slices
+    names = (NodeSelectorRequirement("metadata.name", "In", (name,)) for name in (nics.spec.node_name or "", "gone"))
+    selector = NodeSelector(tuple(NodeSelectorTerm(match_fields=(name,)) for name in names))
+    nics = replace(nics, spec=replace(nics.spec, node_name=None, node_selector=selector))
+    disks = slice_of("disks", "disk.example.com", (Device(name="disk"),))
+    disks = replace(disks, spec=replace(disks.spec, node_name=None, all_nodes=True))
+    return irregular_cluster(nodes, size).with_objects(slices=(gpus, nics, *others, disks))
 
 
 def only_model(claim: ClaimSketch, model: str) -> ClaimSketch:

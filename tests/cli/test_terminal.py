@@ -11,7 +11,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from dra_lab.cli import main
-from dra_lab.cli.plain_output import plain_output
+from dra_lab.cli.output import plain_output
 
 EVIL = "n\x1b[31m\x1b]0;title\x07\r\x9b2J\u202eabc"
 CLAIM = "sample:eks-p4d/gpu-nic-pairs"

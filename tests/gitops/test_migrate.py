@@ -12,7 +12,7 @@ from dra_lab import KubernetesRelease, load_cluster, migrate
 from dra_lab.checks.document_checks import check_text
 from dra_lab.findings import Severity
 from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.keep_names import keep_names
+from dra_lab.gitops.migration import keep_names
 
 RELEASE = KubernetesRelease("1.36")
 EKS, HAMI = load_cluster("sample:eks-p4d"), load_cluster("sample:shared-gpu")

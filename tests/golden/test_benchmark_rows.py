@@ -38,8 +38,9 @@ from tests.benchmarks.irregular_cluster import (
     numbered_pairs,
     of_different_kinds,
     only_model,
+    with_odd_nodes,
 )
-from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
+from tests.benchmarks.mixed_cluster import mixed_cluster, request_of, workloads
 
 RELEASE = KubernetesRelease("1.36", {"DRAConsumableCapacity": True})
 NUMA = "numaNode"
@@ -57,6 +58,16 @@ def irregular(
 def chassis(nodes: int, count: int):
     """Return nodes before chassis of GPUs, and pods of a partition and a NIC."""
     return before_chassis(nodes, count), [with_nic(workload) for workload in profiles(count)]
+
+
+def beside_admin_pods(nodes: int, size: int):
+    """Return irregular nodes, and pods of pairs beside pods that look into GPUs, some of which take a NIC as well."""
+    cluster, pairs = irregular(nodes, size, numbered_pairs(4))
+    gpu, nic = with_admin_pods(nodes)[-1].claims[0].requests[0], request_of("nic", "dranet", 1)
+    looks = [
+        Workload(f"admin-{n}", ClaimSketch("claim", asked), replicas=5) for n, asked in enumerate(((gpu,), (gpu, nic)))
+    ]
+    return cluster, [*pairs, *looks]
 
 
 QUICK: dict[str, Made] = {
@@ -87,6 +98,8 @@ WITHOUT_LIMIT: dict[str, Made] = {
     "admin-pods-500-nodes": lambda: (mixed_cluster(500), with_admin_pods(500)),
 }
 WITH_LIMIT: dict[str, tuple[Made, float]] = {
+    "pairs-as-template-800x16-odd": (lambda: irregular(800, 16, numbered_pairs(4), made=with_odd_nodes), 5.0),
+    "pairs-beside-admin-pods-400x16": (lambda: beside_admin_pods(400, 16), 5.0),
     "pairs-on-numa-nodes-800x16": (lambda: irregular(800, 16, drawn_pairs(4, where=NUMA)), 15.0),
     "whole-gpus-2000-nodes": (lambda: (mixed_cluster(2_000), with_whole_gpus(2_000)), 60.0),
     "three-workloads-500-nodes": (lambda: (mixed_cluster(500), workloads((834, 833, 833), must=False)), 15.0),

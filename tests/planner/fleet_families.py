@@ -25,7 +25,7 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.device import Counter as Amount
 from dra_lab.model.device import Device, DeviceCapacity, DeviceCounterConsumption
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import CounterSet, ResourceSlice
 from dra_lab.scheduler.first_fit import first_fit
@@ -35,6 +35,8 @@ DRIVERS = {"known": ("gpu.nvidia.com", "dra.net"), "unknown": ("gpu.example.com"
 EXTRAS = {"fpga": "fpga.example.com", "memory": "memory.example.com"}
 CLASSES |= {driver: (driver, ()) for driver in (*DRIVERS["unknown"], *EXTRAS.values())}
 ATTRIBUTES = {"pcieRoot": ROOT, "numaNode": NUMA}
+ODD = ("slice for all nodes", "selector with two terms", "NICs on any NUMA node")
+"""What is irregular: a slice that no pod asks for, the NICs of one node, or the NUMA nodes of PCIe roots."""
 SLOTS = 4
 """Parts that a GPU has, each of which its smallest partition takes."""
 
@@ -52,6 +54,7 @@ class Axes:
     extra: str = "no"
     form: str = "drawn"
     missing: float = 0.0
+    odd: str = "no"
     in_use: bool = False
 
     def __str__(self) -> str:
@@ -99,6 +102,7 @@ def draw_axes(rng: random.Random) -> Axes:
         extra=rng.choice(["no", "no", "no", *EXTRAS]),
         form="template" if alternatives > 1 else rng.choice(["drawn", "template"]),
         missing=rng.choice([0.0, 0.2, 0.4]),
+        odd=rng.choice(["no", "no", *ODD]) if kind == "pairs" else "no",
         in_use=kind == "pairs" and rng.random() < 0.3,
     )
 
@@ -119,7 +123,13 @@ def draw_fleet(rng: random.Random, axes: Axes, nodes: int, size: int) -> Fleet:
         if axes.extra != "no":
             extra = [Device(name=f"extra-{at}") for at in range(limits[-1])]
             slices.append(a_slice(drivers[-1], *extra, node=f"n{number:03}"))
-    cluster = Cluster(tuple(slices), tuple(map(device_class, drivers)), (), tuple(held), name=str(axes))
+    if axes.odd == "slice for all nodes":
+        slices.append(_seen_by_all(a_slice("disk.example.com", Device(name="disk"), node="disks")))
+    if axes.odd == "selector with two terms":
+        slices[1] = _selected(slices[1], "odd", "gone")
+    zones = ((f"n{number:03}", "even" if number else "odd") for number in range(nodes))
+    every = tuple(Node(metadata=ObjectMeta(name=name, labels={"zone": zone})) for name, zone in zones)
+    cluster = Cluster(tuple(slices), tuple(map(device_class, drivers)), every, tuple(held), name=str(axes))
     sizes = [rng.choice([1, 2, 4] if size > 4 else [1, 2]) for _ in range(axes.workloads)]
     share = -(-(sum(map(sum, bins)) * 11) // (10 * sum(sizes))) + 1
     wanted = [(f"w{at}", count, rng.randint(1, 2 * share) if at else share) for at, count in enumerate(sizes)]
@@ -178,6 +188,8 @@ def _pairs(rng: random.Random, axes: Axes, node: str, size: int):
             if lost and not axes.in_use:
                 continue
             places = {ROOT: f"pci0000:{root:02x}"} if _publishes(axes.roots, end) else {}
+            if axes.odd == "NICs on any NUMA node" and end == "nic" and axes.level == "pcieRoot":
+                numa = rng.randrange(2)
             places |= {NUMA: numa} if _publishes(axes.numa, end) else {}
             model = {f"{driver}/model": f"m{rng.randrange(axes.alternatives)}"} if end == "gpu" else {}
             devices.append(device(f"{end}-{at}", {**places, **model}))
@@ -188,6 +200,17 @@ def _pairs(rng: random.Random, axes: Axes, node: str, size: int):
             counted.setdefault(place, Counter())[end] += 1
         found.append(a_slice(driver, *devices, node=node))
     return found, [sum(min(ends["gpu"], ends["nic"]) for ends in counted.values())], held
+
+
+def _seen_by_all(one: ResourceSlice) -> ResourceSlice:
+    return replace(one, spec=replace(one.spec, node_name=None, all_nodes=True))
+
+
+def _selected(one: ResourceSlice, *zones: str) -> ResourceSlice:
+    """Return a slice for the nodes of zones, with a term for each."""
+    rows = (NodeSelectorRequirement("zone", "In", (zone,)) for zone in zones)
+    selector = NodeSelector(tuple(NodeSelectorTerm(match_expressions=(row,)) for row in rows))
+    return replace(one, spec=replace(one.spec, node_name=None, node_selector=selector))
 
 
 def _publishes(axis: str, end: str) -> bool:

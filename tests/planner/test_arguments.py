@@ -24,7 +24,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.headroom import Bounded
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.fleet import plan_fleet
-from dra_lab.planner.gangs import gang_verdicts, plan_gangs
+from dra_lab.planner.gangs import plan_gangs
 
 REPRO = Path(__file__).parents[1] / "repro" / "questions"
 CLUSTER = load_cluster(REPRO / "six_nodes.json")
@@ -146,13 +146,6 @@ def test_the_pods_of_a_plan_count_as_there_for_gangs():
     """A plan of replicas is taken where a plan of gangs is."""
     taken = plan_fleet(CLUSTER, [pods(24)])
     assert how_many_more(CLUSTER, gang(), after=taken).count.value < how_many_more(CLUSTER, gang()).count.value
-
-
-def test_verdicts_refuse_the_plan_of_another_gang():
-    """It says nothing about this gang."""
-    other = plan_gangs(CLUSTER, [gang(name="other")])
-    with pytest.raises(InputError, match="plan has no gang 'g' \\(it has other\\)"):
-        gang_verdicts(CLUSTER, gang(), plan=other)
 
 
 @pytest.mark.parametrize("value", [CLUSTER, Scenario("a", CLUSTER, (pods(),))], ids=["cluster", "scenario"])

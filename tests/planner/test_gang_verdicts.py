@@ -7,7 +7,7 @@ import json
 import pytest
 from kueue_queues import cluster_queue, configuration, flavor
 
-from dra_lab import PodGroup, Workload, load_cluster, read_sketch, with_more_nodes
+from dra_lab import PodGroup, Workload, explain, load_cluster, read_sketch, with_more_nodes
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.gang_verdicts import Says
 from dra_lab.planner.gangs import gang_verdicts, plan_gangs
@@ -60,32 +60,32 @@ CASES = {
 def test_each_question_has_its_own_answer(pod, name):
     """A quota does not look at devices, and devices do not look at a quota."""
     pods, quota, used, expected = CASES[name]
-    assert says(gang_verdicts(with_quota(pod, quota, used=used), gang(pods), requests=SMALL)) == expected
+    assert says(explain(with_quota(pod, quota, used=used), gang(pods), requests=SMALL)) == expected
 
 
 def test_counts_stop_a_gang_whose_pods_need_too_many_cpus(pod):
     """224 CPUs a server: four pods of 300 CPUs fit nowhere."""
-    found = gang_verdicts(with_quota(pod, 64), gang(2), requests={"worker": {"cpu": "300"}})
+    found = explain(with_quota(pod, 64), gang(2), requests={"worker": {"cpu": "300"}})
     assert says(found) == ("yes", "no", "yes")
     assert "Kueue does not admit the gang" in found.counts.sentence
 
 
 def test_without_requests_the_counts_are_not_known(pod):
     """A drawing names neither CPUs nor memory."""
-    assert says(gang_verdicts(with_quota(pod, 64), gang(2))) == ("yes", "unknown", "yes")
+    assert says(explain(with_quota(pod, 64), gang(2))) == ("yes", "unknown", "yes")
 
 
 def test_a_flavor_without_topology_counts_no_domains(pod):
     """Kueue then checks quota only."""
     cluster = with_quota(pod, 64, topologies=[flavor("h100")])
-    found = gang_verdicts(cluster, gang(2, ""), requests=SMALL)
+    found = explain(cluster, gang(2, ""), requests=SMALL)
     assert found.counts.says is Says.NOT_COUNTED
     assert found.stopped_by == ()
 
 
 def test_kueues_choice_without_devices_is_reported(pod):
     """The first leaf has CPUs for three pods and devices for two."""
-    found = gang_verdicts(with_quota(pod, 64), gang(3), requests=SMALL)
+    found = explain(with_quota(pod, 64), gang(3), requests=SMALL)
     assert found.chosen == ("spine-1", "leaf-1")
     assert found.advice == (
         "By its counts Kueue would choose spine-1/leaf-1, which has devices for 2 of 3 pods. "
@@ -97,7 +97,7 @@ def test_the_numbers_of_the_domains_are_those_of_the_plan(pod):
     """Devices as in the plan, and never more pods than the gang has."""
     wanted = gang(3)
     plan = plan_gangs(pod, [wanted])
-    found = gang_verdicts(with_quota(pod, 64), wanted, requests=SMALL, plan=plan)
+    found = gang_verdicts(with_quota(pod, 64), wanted, plan, requests=SMALL)
     assert [(one.domain, one.devices, one.bound) for one in found.domains] == [
         (headroom.members, headroom.pods.value, headroom.pods.bound) for headroom in plan.where
     ]
@@ -107,7 +107,7 @@ def test_the_numbers_of_the_domains_are_those_of_the_plan(pod):
 def test_a_plan_with_other_gangs_speaks_of_itself(pod):
     """That the plan leaves a gang out does not prove that it has no devices."""
     wanted = [Workload("first", gang(3).pods, level="leaf switch", replicas=2, priority=9), gang(3)]
-    found = gang_verdicts(with_quota(pod, 640), wanted[1], plan=plan_gangs(pod, wanted))
+    found = gang_verdicts(with_quota(pod, 640), wanted[1], plan_gangs(pod, wanted))
     assert found.devices.sentence == "The plan has devices for 0 of 1 gangs beside its other gangs and pods."
 
 
@@ -115,7 +115,7 @@ def test_no_answer_excludes_another_one(pod):
     """A domain that the plan uses has devices for all pods, and a stopped gang has a question that stops it."""
     for pods in range(1, 6):
         for quota in (8, 24, 64):
-            found = gang_verdicts(with_quota(pod, quota), gang(pods), requests=SMALL)
+            found = explain(with_quota(pod, quota), gang(pods), requests=SMALL)
             fits = any(one.devices >= pods for one in found.domains)
             assert fits is (found.devices.says is Says.YES)
             assert bool(found.stopped_by) is (not fits or quota < 8 * pods)
@@ -124,12 +124,12 @@ def test_no_answer_excludes_another_one(pod):
 def test_a_topology_that_is_missing_is_not_known(pod):
     """The flavor names it, and the snapshot does not have it."""
     cluster = with_quota(pod, 64, topologies=[flavor("h100", topology="gone")])
-    assert gang_verdicts(cluster, gang(2, ""), requests=SMALL).counts.says is Says.UNKNOWN
+    assert explain(cluster, gang(2, ""), requests=SMALL).counts.says is Says.UNKNOWN
 
 
 def test_without_queues_a_topology_alone_is_counted(pod):
     """The quota stays unknown."""
-    found = gang_verdicts(pod.with_objects(queues=()), gang(2), requests=SMALL)
+    found = explain(pod.with_objects(queues=()), gang(2), requests=SMALL)
     assert says(found) == ("unknown", "yes", "yes")
 
 
@@ -137,5 +137,5 @@ def test_without_queues_a_topology_alone_is_counted(pod):
 def test_every_host_is_counted(pod, level):
     """A step of the replay lists 24 of these 40 hosts."""
     many = with_more_nodes(with_quota(pod, 640), like="h100-03", count=24)
-    found = gang_verdicts(many, gang(1, level), requests=SMALL)
+    found = explain(many, gang(1, level), requests=SMALL)
     assert [one.counted for one in found.domains] == [1] * 40

@@ -63,29 +63,11 @@ def plan_on(cluster, sketch: ClaimSketch, **options) -> Plan:
     return checked_plan(cluster, sketch, release=RELEASE, **options)
 
 
-def test_seven_pairs_without_rdma(p4d):
-    """Without the RDMA selector seven fit, and a Finding says that three of those NICs have no RDMA."""
-    plan = plan_on(p4d, pairs(7))
-    assert plan.fits
-    finding = next(f for f in plan.findings if f.rule == "nics-without-rdma")
-    assert "3 of the 7 chosen NICs have no RDMA" in finding.message
-    assert not plan_on(p4d, pairs(8)).fits
-
-
 def test_links_are_what_helps(p4d):
     """What kube-scheduler takes without links leaves a GPU without a NIC; with the manifest it does not."""
     plan = plan_on(p4d, pairs(2, RDMA))
     assert plan.goal("unpaired").value == plan.first_fit.value("unpaired") == 0
     assert plan.first_fit_plain.value("unpaired") == 1
-
-
-def test_suggestion_holds(gb200):
-    """The drawing that a suggestion offers fits, on one NUMA node."""
-    plan = plan_on(gb200, pairs(1, RDMA))
-    offer = next(s for s in plan.suggestions if s.selectors)
-    better = plan_on(gb200, offer.sketch)
-    assert better.fits
-    assert better.goal("numa").value == 1
 
 
 def test_numa_link_that_cannot_be_written(gb200):
@@ -96,13 +78,6 @@ def test_numa_link_that_cannot_be_written(gb200):
     finding = next(f for f in plan.findings if f.rule == "link-not-writable")
     assert "gpu" in finding.message
     assert "dra.net/numaNode" in finding.message
-
-
-def test_preference_is_valued(gb200):
-    """The same pair as a preference fits and costs one."""
-    plan = plan_on(gb200, pairs(1, RDMA, must=False))
-    assert plan.fits
-    assert plan.goal("preferences").value == 1
 
 
 def test_pinned_node():

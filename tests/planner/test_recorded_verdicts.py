@@ -24,7 +24,7 @@ from dra_lab.scheduler.replay_allocator import read_case
 CONFORMANCE = Path(__file__).parents[1] / "conformance"
 EVERY = int(os.environ.get("DRA_LAB_EVERY_CASE", "1"))
 """Look at every k-th recorded case only; all of them take 45 s on one core."""
-PARTS = 48
+PARTS = 96
 
 GATES_OF_1_36 = {"DRADeviceTaintRules": False, "DRAFractionalCapacityRange": False, "DRAListTypeAttributes": False}
 

@@ -48,8 +48,8 @@ def plain_case(seed: int, nodes: int) -> Case:
 
 
 DRAWN: dict[str, tuple[Callable[[int], Case], int]] = {
-    "one node": (lambda seed: plain_case(seed, 1), 30),
-    "four nodes": (lambda seed: plain_case(seed, 4), 12),
+    "one node": (lambda seed: plain_case(seed, 1), 12),
+    "four nodes": (lambda seed: plain_case(seed, 4), 6),
     "all rules": (lambda seed: a_case(500_000 + seed), 10),
 }
 """How claims are drawn, and of how many that fit nowhere the reasons are tried."""

@@ -16,7 +16,6 @@ CLUSTER = load_cluster("sample:eks-p4d")
 GPU = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
 NIC = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="efa.networking.k8s.aws", count=2))
 PAIRS = Link("pairs", ("gpu", "nic"), how=How.PAIRWISE)
-ONE_NUMA = Link("numa", ("gpu",), where="numaNode", must=False)
 
 
 def compiled(sketch, cluster=CLUSTER):

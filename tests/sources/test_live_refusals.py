@@ -88,6 +88,7 @@ def test_a_server_without_dra_says_so(server, config, versions):
     (finding,) = cluster.findings
     assert (finding.rule, finding.severity) == ("dra-not-served", Severity.ERROR)
     assert "v1.36.2" in finding.message
+    assert finding.advice.endswith("kubectl api-resources --api-group resource.k8s.io --context test")
     assert cluster.nodes
     assert not cluster.slices
 

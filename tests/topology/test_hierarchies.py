@@ -10,9 +10,8 @@ from small_nodes import a_slice, cluster, device
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy, LeftOut
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.nodes import LabelSelector, ObjectMeta
 from dra_lab.model.topologies import (
-    LabelMatch,
     Member,
     MemberSelector,
     Topology,
@@ -277,7 +276,7 @@ def test_a_tree_of_hypernodes_may_be_partial():
 
 def test_members_are_selected_by_labels():
     """`labelMatch` selects nodes."""
-    labels = LabelMatch(match_labels={OWN[0]: "0-0"})
+    labels = LabelSelector(match_labels={OWN[0]: "0-0"})
     item = hyper("r0", 1, Member(type="Node", selector=MemberSelector(label_match=labels)))
     [found] = hierarchies(world(OWN, item))
     assert found.innermost()[0].nodes == tuple(f"n{node}" for node in range(8))

@@ -173,7 +173,6 @@ def test_a_place_that_one_side_does_not_publish_is_the_problem_of_the_link(blank
     canvas = ClaimCanvas(blank)
     set_traits(canvas, sketch={"requests": [GPU, NIC], "links": [{**LINK, "where": "switch"}]})
     row = canvas.status["links"]["link-1"]
-    assert row["label"] == "PCIe switch"
     assert "PCIe switch" in row["problem"]
 
 
@@ -307,8 +306,8 @@ def test_devices_are_called_free_only_as_far_as_claims_were_read(known, words):
         canvas = ClaimCanvas(session)
         (entry,) = [one for one in canvas.palette if one["label"] == "RDMA NIC"]
         row = canvas.status["requests"]["nic"]
-        texts = [entry.get("chip") or entry["use"], row["text"], row["parts"][0]["text"]]
-    assert [words in text for text in texts] == [True] * 3
+        texts = [entry.get("chip") or entry["use"], row["text"]]
+    assert [words in text for text in texts] == [True] * 2
 
 
 def test_a_selector_that_does_not_compile_is_reported_beside_it(session):

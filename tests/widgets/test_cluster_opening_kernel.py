@@ -74,9 +74,6 @@ spec:
 CLAIMS = "---\n".join((CLAIM.replace("NAME", "first"), CLAIM.replace("NAME", "second")))
 
 
-BOTH = f"{POD}---\n{CLAIMS}"
-
-
 def test_an_example_of_a_sample_opens_with_its_cluster_in_one_undo_step(session):
     bar = ClusterBar(session)
     before = session.sketch
@@ -92,11 +89,6 @@ def test_an_example_that_there_is_not_is_refused_with_the_known_ones(session):
     bar = ClusterBar(session)
     say(bar, type="load", source="sample:dgx-h100/nothing")
     assert "gpu-nic-cpu" in bar.refused
-
-
-def test_a_dropped_pod_of_two_claims_opens_as_one_drawing(session):
-    upload(ClusterBar(session), "pod.yaml", BOTH)
-    assert (session.sketch.name, session.sketch.claims) == ("trainer", ("a", "b"))
 
 
 def test_claims_without_a_pod_are_offered_until_one_of_them_is_opened(session):

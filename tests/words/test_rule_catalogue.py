@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 import yaml
@@ -13,6 +14,7 @@ import dra_lab.sources.live  # noqa: F401  the errors of a running cluster
 from dra_lab.cli import main
 from dra_lab.cli.parser import COMMANDS, parser_of
 from dra_lab.errors import DraLabError
+from dra_lab.findings import Rule
 from dra_lab.words.rule_catalogue import rule_catalogue
 
 ENTRIES = list(rule_catalogue().values())
@@ -28,6 +30,10 @@ def errors(kind: type[DraLabError] = DraLabError) -> Iterator[type[DraLabError]]
 def test_every_error_has_an_entry():
     named = {entry.name: entry.error for entry in ENTRIES}
     assert [kind for kind in errors() if named.get(kind.rule) != kind.__name__] == []
+
+
+def test_every_rule_of_a_finding_has_an_entry():
+    assert sorted(entry.name for entry in ENTRIES if not entry.error) == sorted(get_args(Rule))
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

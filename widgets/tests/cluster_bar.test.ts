@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import * as widget from "../src/bar/cluster_bar";
 import { chooseFiles, MAX_BYTES, PIECE } from "../src/bar/files";
 import type { ClusterBarModel } from "../src/generated/models";
@@ -80,30 +80,6 @@ test("a chosen sample, a path and the release are told to Python", () => {
   ]);
 });
 
-test("a planner of several modes offers them, and a bar alone offers none", async () => {
-  const { el, model } = bar();
-  expect([...el.querySelectorAll(".dra-modes span")].map((label) => label.textContent)).toEqual(["Plan", "Trace"]);
-  el.querySelectorAll<HTMLInputElement>(".dra-modes input")[1]!.click();
-  expect(model.sent).toEqual([{ type: "mode", mode: "trace" }]);
-  model.set("modes", []);
-  await drawn();
-  expect(el.querySelector(".dra-modes")).toBeNull();
-});
-
-test("a question has a button for each answer", async () => {
-  const { el, model } = bar();
-  model.set("ask", {
-    text: "Changed on disk?",
-    options: [
-      ["reload", "Take it"],
-      ["overwrite", "Write over it"],
-    ],
-  });
-  await drawn();
-  button(el, "Write over it").click();
-  expect(model.sent).toEqual([{ type: "answer", id: "overwrite" }]);
-});
-
 test("findings are counted by severity, in words for those who do not see the signs", async () => {
   const { el, model } = bar();
   expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: none");
@@ -155,23 +131,6 @@ test("without a newer release there is no check of an upgrade", async () => {
   expect(el.querySelector(".dra-upgrade")).toBeNull();
 });
 
-test("text from a cluster stays text everywhere", async () => {
-  const { el, model } = bar({
-    summary: HOSTILE,
-    source: HOSTILE,
-    problem: HOSTILE,
-    busy: HOSTILE,
-    refused: HOSTILE,
-    details: [[HOSTILE, HOSTILE]],
-  });
-  model.set("sources", [{ value: HOSTILE, label: HOSTILE, group: HOSTILE, detail: HOSTILE }]);
-  model.set("findings", [{ severity: HOSTILE, message: HOSTILE, subject: HOSTILE }]);
-  model.set("ask", { text: HOSTILE, options: [[HOSTILE, HOSTILE]] });
-  await drawn();
-  expect(el.querySelector("img")).toBeNull();
-  expect(el.textContent!.split(HOSTILE).length).toBeGreaterThan(8);
-});
-
 test("a context with a long name is named once", async () => {
   const { el, model } = bar();
   const name = "arn:aws:eks:eu-central-1:123456789012:cluster/prod";
@@ -181,18 +140,6 @@ test("a context with a long name is named once", async () => {
   ]);
   await drawn();
   expect([...el.querySelectorAll(".dra-option code")].map((code) => code.textContent)).toEqual(["", "context:dev"]);
-});
-
-test("the event that requests a tab has the element for it; if the application opens none, the button says so", () => {
-  const { el } = bar();
-  const heard = vi.fn((event: Event) => event.preventDefault());
-  const tab = button(el, "Open in a tab");
-  window.addEventListener("dra-lab:open-in-tab", heard, { once: true });
-  tab.click();
-  expect((heard.mock.calls[0]![0] as CustomEvent<{ element: Element }>).detail.element).toBe(el);
-  expect(tab.disabled).toBe(false);
-  tab.click();
-  expect([tab.disabled, tab.textContent]).toEqual([true, "Needs JupyterLab"]);
 });
 
 test("files that can be read are chosen, others are named", () => {
@@ -215,23 +162,6 @@ test("a table in a message keeps its columns", () => {
   const table = "no right:\n  KIND   LIST\n  nodes  no";
   const { el } = bar({ problem: table, refused: table });
   expect([...el.querySelectorAll("pre.dra-told")].map((pre) => pre.textContent)).toContain(table);
-});
-
-test("the choice shows what could not be read, beside a button to try again", async () => {
-  const { el, model } = bar();
-  ask(el, "./x.json");
-  model.sent.length = 0;
-  model.set("busy", "Reading ./x.json ...");
-  await drawn();
-  expect(el.querySelector(".dra-loading .dra-busy")!.textContent).toContain("Reading ./x.json");
-  model.set("refused", "there is nothing at ./x.json");
-  model.set("busy", "");
-  await drawn();
-  expect(el.querySelector(".dra-loading .dra-problem")!.textContent).toContain("nothing at ./x.json");
-  expect(el.querySelector(".dra-lines .dra-problem")).toBeNull();
-  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(false);
-  button(el.querySelector(".dra-loading")!, "Hide this message").click();
-  expect(model.sent.at(-1)).toEqual({ type: "dismiss-problem" });
 });
 
 test("a cluster that was opened by its path is offered among the recent ones", async () => {
@@ -274,47 +204,6 @@ test("what a file holds to be drawn is offered, and each drawing can be opened",
   expect(el.querySelector(".dra-offer")!.textContent).toContain("Pod p: claim gpus");
   buttons[1]!.click();
   expect(model.sent).toContainEqual({ type: "open-drawing", number: 1 });
-});
-
-test("the choice closes once what was asked for is open", async () => {
-  const { el, model } = bar();
-  button(el, "sample:a").click();
-  (el.querySelector('[data-value="sample:b"]') as HTMLElement).click();
-  model.set("busy", "Reading sample:b ...");
-  await drawn();
-  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(false);
-  model.set("source", "sample:b");
-  model.set("busy", "");
-  await drawn();
-  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(true);
-});
-
-test("a long reading can be given up", async () => {
-  const { el, model } = bar({ busy: "Reading context:prod ... 5,000 Node" });
-  button(el.querySelector(".dra-loading")!, "Cancel").click();
-  expect(model.sent).toEqual([{ type: "cancel" }]);
-});
-
-test("only a running cluster can be followed, and the switch says how it stands", async () => {
-  const { el, model } = bar();
-  const follow = el.querySelector<HTMLButtonElement>(".dra-follow")!;
-  expect(follow.hidden).toBe(true);
-  model.set("follow", { state: "off" });
-  await drawn();
-  follow.click();
-  model.set("follow", { state: "lost", reason: "connection refused" });
-  await drawn();
-  expect([follow.textContent, follow.getAttribute("aria-checked"), follow.title]).toEqual([
-    "Lost",
-    "true",
-    "connection refused",
-  ]);
-  expect(follow.nextElementSibling!.textContent).toBe("The connection to the cluster is lost: connection refused");
-  follow.click();
-  expect(model.sent).toEqual([
-    { type: "follow", on: true },
-    { type: "follow", on: false },
-  ]);
 });
 
 test("what is open stands in the choice line by line", () => {

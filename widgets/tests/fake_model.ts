@@ -113,13 +113,13 @@ function id(value: unknown): number {
 /** Let what a view draws after a message be drawn. */
 export const drawn = (): Promise<void> => act(async () => undefined);
 
-/** Press a key on an element. */
 /** Type a text into a field, as a person does: React hears of it. */
 export function type(field: HTMLInputElement, text: string): void {
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(field, text);
   act(() => void field.dispatchEvent(new Event("input", { bubbles: true })));
 }
 
+/** Press a key on an element. */
 export function press(target: Element, key: string): KeyboardEvent {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
   target.dispatchEvent(event);

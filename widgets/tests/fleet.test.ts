@@ -55,11 +55,6 @@ describe("bars", () => {
     expect(el.querySelector(".dra-fleet-total")?.textContent).toContain("= 40,000 GPUs");
   });
 
-  it("gives the name of a workload a line of its own", () => {
-    const name = fleet().el.querySelector<HTMLTableCellElement>(".dra-fleet-workloads tbody th")!;
-    expect([name.colSpan, name.scope, name.closest("tr")!.querySelector("input")]).toEqual([4, "rowgroup", null]);
-  });
-
   it("shows why a change does not apply, and removes it", () => {
     const { el, model } = fleet();
     const send = vi.spyOn(model, "send");
@@ -129,12 +124,6 @@ describe("domains", () => {
     expect(row?.getAttribute("aria-label")).toBe("r2, does not fit, 3 of 4, NICs in use on n3, 2 nodes");
   });
 
-  it("draws only the domains in sight", () => {
-    const many = Array.from({ length: 300 }, (_, at): DomainRow => ({ id: `r${at}`, name: `r${at}`, state: "fits" }));
-    const { el } = fleet(many);
-    expect(el.querySelectorAll(".dra-domain").length).toBeLessThan(60);
-  });
-
   it("chooses a domain by a click and by the arrow keys", () => {
     const { el, model } = fleet();
     el.querySelector<HTMLElement>('.dra-domain[data-id="b1\\a r1"]')?.click();
@@ -142,56 +131,5 @@ describe("domains", () => {
     const list = el.querySelector<HTMLElement>(".dra-domain-list");
     list?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
     expect(model.get("fleet_domain")).toBe("b1\nr2");
-  });
-
-  it("asks for another level of the gang on a click", () => {
-    const { el, send } = fleet();
-    [...el.querySelectorAll<HTMLElement>(".dra-fleet-levels label")]
-      .find((label) => label.textContent === "block")
-      ?.querySelector("input")
-      ?.click();
-    expect(send).toHaveBeenCalledWith({
-      type: "set-gang",
-      name: "train",
-      gang: { size: 4, min: 0, level: "block", hierarchy: "fabric", preferLevel: "", queue: "", same: [] },
-    });
-  });
-
-  it("marks the rails that the plan chose, with the devices of each node", () => {
-    const { el } = fleet(ROWS, {
-      fleet_rails: [
-        {
-          title: "Rails of train: nvidia.com/rail",
-          rows: [
-            { value: "1", words: "free on 0 of 1 node", boxes: [["n1", 0, 0, 0, 1, false]] },
-            { value: "2", chosen: true, words: "free on 1 of 1 node", boxes: [["n1", 1, 0, 0, 0, false]] },
-          ],
-        },
-      ],
-    });
-    const rows = [...el.querySelectorAll('[aria-label="Rails of train: nvidia.com/rail"] tbody tr')];
-    expect(rows.map((row) => [row.textContent?.trim(), row.className])).toEqual([
-      ["1 free on 0 of 1 node", ""],
-      ["2 chosenfree on 1 of 1 node", "is-now"],
-    ]);
-    expect(rows[1]?.querySelector(".dra-pods-node")?.getAttribute("title")).toBe("n1: 1 placed");
-  });
-
-  it("asks for the same values of an attribute in all pods, and removes it again", () => {
-    const sames = [
-      { name: "rail", label: "rail, inferred from the NICs" },
-      { name: "a/mac", label: "a/mac", reason: "unique" },
-    ];
-    const { el, send } = fleet(ROWS, {
-      fleet_workloads: [{ name: "train", detail: "", wanted: 1, gang: { ...GANG, same: ["a/b"], sames } }],
-    });
-    const choice = el.querySelector<HTMLSelectElement>('select[aria-label^="Attribute with the same"]');
-    expect(choice?.querySelector("option[value='a/mac']")?.matches(":disabled")).toBe(true);
-    if (choice) choice.value = "rail";
-    choice?.dispatchEvent(new Event("change", { bubbles: true }));
-    const sent = { size: 4, min: 0, level: "rack", hierarchy: "fabric", preferLevel: "", queue: "" };
-    expect(send).toHaveBeenCalledWith({ type: "set-gang", name: "train", gang: { ...sent, same: ["a/b", "rail"] } });
-    el.querySelector<HTMLElement>('[aria-label="Allow other values of a/b"]')?.click();
-    expect(send).toHaveBeenCalledWith({ type: "set-gang", name: "train", gang: { ...sent, same: [] } });
   });
 });

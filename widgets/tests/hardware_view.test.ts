@@ -55,7 +55,6 @@ const button = (el: Element, words: string) =>
   [...el.querySelectorAll("button")].find((one) =>
     (one.textContent + (one.getAttribute("aria-label") ?? "")).includes(words),
   )!;
-const lit = (el: Element) => [...el.querySelectorAll(".dra-hw-lit")].map((item) => item.getAttribute("data-id"));
 const items = (el: Element) => [...el.querySelectorAll<SVGElement>('[role="treeitem"]')];
 
 test("everything that a view began ends with it", () => {
@@ -92,14 +91,6 @@ test("the legend is a picture of its own below the hardware", () => {
   const [above, below] = [...el.querySelectorAll("svg.dra-hw")];
   expect([above!.getAttribute("viewBox"), below!.getAttribute("viewBox")]).toEqual(["0 0 100 60", "0 60 100 30"]);
   expect([above!.querySelector(".dra-hw-legend"), below!.textContent!.trim()]).toEqual([null, "free"]);
-});
-
-test("the focus stays on its device when the picture is drawn again", async () => {
-  const { el, model } = hardware();
-  items(el)[2]!.focus();
-  model.set("svg", `${SVG} `);
-  await drawn();
-  expect(document.activeElement).toBe(items(el)[2]);
 });
 
 test("the device that a person looks at is marked, and has the focus if that is on the picture", async () => {
@@ -145,16 +136,6 @@ test.each([
   model.set("svg", svgOf(...after));
   await drawn();
   expect(items(el).indexOf(document.activeElement as SVGElement)).toBe(at);
-});
-
-test("a request lights its devices, a device itself", async () => {
-  const { el, model } = hardware();
-  model.set("highlight", "gpu");
-  await drawn();
-  expect(lit(el)).toEqual(["d/p/g0"]);
-  model.set("highlight", "d/p/g1");
-  await drawn();
-  expect(lit(el)).toEqual(["d/p/g1"]);
 });
 
 test("a tile draws its node and says in words how it serves the drawing", () => {
@@ -253,13 +234,6 @@ test("nothing to show is one sentence and one thing to do", () => {
   button(el, "Try a sample").click();
   expect(model.sent).toEqual([{ type: "sample" }]);
   expect(el.querySelector<HTMLElement>(".dra-hardware-body")!.hidden).toBe(true);
-});
-
-test("names of nodes and classes stay text", async () => {
-  const { el, model } = hardware({ node: HOSTILE, caption: HOSTILE, problem: HOSTILE, pinned: HOSTILE });
-  model.set("fleet", { items: [{ id: HOSTILE, label: HOSTILE, detail: HOSTILE }], total: 1, best: "other" });
-  await drawn();
-  expect(el.querySelector("img")).toBeNull();
 });
 
 test("the kind of a driver without a profile is corrected, and its profile copied", async () => {

@@ -128,35 +128,12 @@ const MISFIT = {
   ],
 } as const;
 
-test("the verdict reads the drawing back, and a click on a figure explains it", () => {
-  const { el } = plan();
-  expect(el.querySelector(".dra-asked")!.textContent).toBe("You ask for 2 GPUs.");
-  const tile = el.querySelector<HTMLElement>(".dra-tile-figure")!;
-  expect(tile.textContent).toBe("2 of 2GPUs paired");
-  tile.click();
-  expect(tile.getAttribute("aria-expanded")).toBe("true");
-  expect(el.querySelector(".dra-explained")!.textContent).toContain("What it counts.");
-});
-
-test("the difference to kube-scheduler is one press away", () => {
-  const { el, model } = plan();
-  button(el, "Show the difference").click();
-  expect(model.sent).toEqual([{ type: "show-difference" }]);
-});
-
 test("a change for the previous drawing cannot be applied", async () => {
   const { el, model } = plan({ answer: { ...MISFIT, stale: true, trouble: "half written" } });
   await drawn();
   press(el.querySelector(".dra-answer")!, "Enter");
   button(el, "Ask for 4").click();
   expect(model.sent).toEqual([]);
-});
-
-test("why not says the tests of a node with what is left after each", () => {
-  const bars = [{ label: "free", count: 0, of: 8, note: "a/b uses 8", short: true }];
-  const { el } = plan({ why_not: { title: "Why not n1?", requests: [{ title: "gpu: 2 GPUs", bars }] } });
-  expect(button(el, "Why not n1?")).toBeTruthy();
-  expect(el.querySelector(".dra-bars tr[data-short]")!.textContent).toBe("free a/b uses 80");
 });
 
 test.each(["b g0", "b pci-0"])("a node or device is found by each of its names: %s", async (words) => {

@@ -18,7 +18,7 @@ const TRACE: Partial<HardwareViewModel> = {
   problem: "",
   highlight: "",
   svg: SVG,
-  trace: { node: "n1", title: "kube-scheduler 1.36 on n1", total: 9, end: "It allocates 1 device." },
+  trace: { title: "kube-scheduler 1.36 on n1", total: 9, end: "It allocates 1 device." },
   trace_inside: {},
   trace_links: true,
   trace_now: {

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dra_lab.model.goals import NODES, UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals, pack
 from dra_lab.planner.fleet.question import FleetProblem, Work
@@ -21,15 +22,19 @@ from dra_lab.planner.states.node_state import PodTakes
 
 @dataclass(frozen=True)
 class _Best:
-    """The best devices of a pod: its values, and on each kind of hardware that has them what it takes there."""
+    """The best devices of a pod: its values, and on each kind of hardware that has them what it takes there.
 
-    values: Values
-    takes: dict[int, PodTakes]
+    It is `exact` if no other hardware has better ones. Without `takes`, none was found.
+    """
+
+    values: Values = ()
+    takes: dict[int, PodTakes] = field(default_factory=dict)
+    exact: bool = True
 
 
 @dataclass(frozen=True)
 class AdminPods:
-    """The workloads with admin access, the best of each (None: no node has it), and the fleet without them.
+    """The workloads with admin access, the best of each, and the fleet without them.
 
     All pods of one stand on one node: wherever they are, they could as well stand where the best of them is.
     """
@@ -37,7 +42,7 @@ class AdminPods:
     whole: FleetProblem
     rest: FleetProblem
     order: tuple[str, ...]
-    best: dict[int, _Best | None]
+    best: dict[int, _Best]
 
     def added(self, work: Work, answer: Answer, by_node: Sequence[PodsOnNode]) -> tuple[Answer, list[PodsOnNode]]:
         """Return an answer for the rest, and who stands where in it, with these pods beside it."""
@@ -51,7 +56,7 @@ class AdminPods:
             nodes = self._nodes(best, used, all_able=work.question.on_each)
             wanted = len(self.whole.scan.rules.nodes) if work.question.on_each else 1
             more[UNPLACED] += replicas * (wanted - len(nodes)) * work.question.worths[pod]
-            if best is None:
+            if not best.takes:
                 continue
             more[NODES] += len(set(nodes) - used)
             used.update(nodes)
@@ -59,17 +64,17 @@ class AdminPods:
             for goal, value in zip(device_goals(self.order), best.values, strict=True):
                 more[goal] += value * replicas * len(nodes)
         # A solution that gives way in a goal that is not proven may be better in the goals after it.
-        goals, sure = [], self.whole.scan.complete
+        goals, sure, exact = [], self.whole.scan.complete, all(best.exact for best in self.best.values())
         for known in answer.goals:
-            goals.append(_with(known, more[known.goal], sure=sure))
+            found = _with(known, more[known.goal], sure=sure and exact)
+            goals.append(found if exact or known.goal == UNPLACED else replace(found, bound=0))
             sure = sure and goals[-1].proven
         answer.goals = tuple(goals)
         return answer, sorted(every, key=lambda on_node: on_node.node)
 
-    def _nodes(self, best: _Best | None, used: Collection[str], *, all_able: bool) -> list[str]:
+    def _nodes(self, best: _Best, used: Collection[str], *, all_able: bool) -> list[str]:
         """Return a node with the best, one that is used already if there is any, or all nodes that have it."""
-        states = {} if best is None else self.whole.survey.states
-        able = [node for node, state in states.items() if best is not None and state.layout in best.takes]
+        able = [node for node, state in self.whole.survey.states.items() if state.layout in best.takes]
         return able if all_able else sorted(able, key=lambda node: (node not in used, node))[:1]
 
     def _on_node(self, pod: int, best: _Best, node: str) -> PodsOnNode:
@@ -103,12 +108,8 @@ def admin_pods(work: Work) -> AdminPods | None:
     last = device_goals(order)[-1:]
     if not mine or not fleet.survey.plain or any(order.index(goal) > order.index(NODES) for goal in last):
         return None
-    best = {}
-    for pod in mine:
-        found = _best(work, pod)
-        if found is None:
-            return None
-        best[pod] = found[0]
+    budget = work.budget.part(work.budget.shares.last / 2)
+    best = {pod: _best(work, pod, budget) for pod in mine}
     pods = tuple(
         replace(pod, workload=replace(pod.workload, replicas=0)) if at in best else pod
         for at, pod in enumerate(fleet.pods)
@@ -116,20 +117,19 @@ def admin_pods(work: Work) -> AdminPods | None:
     return AdminPods(fleet, replace(fleet, pods=pods), tuple(order), best)
 
 
-def _best(work: Work, pod: int) -> tuple[_Best | None] | None:
-    """Return the best of a pod over all kinds of hardware, None where it is not proven."""
+def _best(work: Work, pod: int, budget: Budget) -> _Best:
+    """Return the best of a pod over all kinds of hardware, or over those that there is time for."""
     fleet, order = work.question.fleet, work.question.order
     node = next(iter(fleet.survey.states))
     part = next(part for part in parts_on(fleet, node) if part.pod == pod)
-    best: _Best | None = None
+    best, exact = _Best(), True
     for number, layout in fleet.scan.layouts.items():
-        found = pack(layout.problem, [part], [1], device_goals(order), work.budget, solver=work.solver)
-        if not found.exact:
-            return None
-        if found.upper is None:
-            continue
-        if best is None or found.upper < best.values:
-            best = _Best(found.upper, {})
-        if found.upper == best.values:
+        found = pack(layout.problem, [part], [1], device_goals(order), budget, solver=work.solver)
+        exact = exact and found.exact
+        if found.upper is not None and (not best.takes or found.upper < best.values):
+            best = _Best(found.upper)
+        if found.upper is not None and found.upper == best.values:
             best.takes[number] = found.takes[0]
-    return (best,)
+        if budget.reached:
+            return replace(best, exact=False)
+    return replace(best, exact=exact)

@@ -20,12 +20,11 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import asks
 from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pack import OnePod
+from dra_lab.planner.fleet.pack import OnePod, values_of
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.question import FleetPod, FleetProblem
 from dra_lab.planner.fleet.sites import Site, devices_of
-from dra_lab.planner.node.copies import CopyPart, JointProblem
-from dra_lab.planner.node.goal_table import broken_links, goal_values, value_placements
+from dra_lab.planner.node.goal_table import broken_links, value_placements
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
 
@@ -135,14 +134,7 @@ class FirstFitPods:
         if broken_links(scale_on(self.fleet, mine.pod, node), placements):
             return None
         takes = tuple((ask, group, count) for (ask, group), count in taken.items())
-        return OnePod(at, takes, self._values(part, taken))
-
-    def _values(self, part: CopyPart, taken: Counter[tuple[int, int]]) -> tuple[int, ...]:
-        problem, kept = self.site.problem, {group: at for at, group in enumerate(self.site.kept)}
-        groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
-        counted = {(ask, kept[group]): count for (ask, group), count in taken.items()}
-        values = goal_values(changed(problem, paired=part.paired, groups=groups), counted, range(*part.links))
-        return tuple(values[goal] for goal in self.order)
+        return OnePod(at, takes, values_of(self.site, part, takes, self.order))
 
 
 @dataclass

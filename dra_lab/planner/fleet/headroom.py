@@ -45,7 +45,7 @@ def headroom_of_claim(
     """Return how many more pods of a workload fit."""
     workloads, looking = [replace(workload, replicas=MOST_COUNTED)], budget.part(budget.shares.first)
     fleet = look_at(cluster, workloads, release, looking)
-    together = () if fleet.survey.plain else shared_nodes(fleet)
+    together = shared_nodes(fleet)
     coupled = {node for nodes in together for node in nodes}
     places = [*((node,) for node in fleet.scan.rules.nodes if node not in coupled), *together]
     found = _found(fleet, places, budget, solver)
@@ -67,7 +67,7 @@ def _found(fleet: FleetProblem, places: Sequence[_Nodes], budget: Budget, solver
     devices often hold more together.
     """
     found = {place: (0, MOST_COUNTED * len(place)) for place in places}
-    for each in (_FEW, MOST_COUNTED) if fleet.survey.plain else (MOST_COUNTED, _FEW):
+    for each in (MOST_COUNTED, _FEW) if any(len(place) > 1 for place in places) else (_FEW, MOST_COUNTED):
         counted, missing = _counted(fleet, each, budget, solver)
         for place, (least, bound) in found.items():
             count = min(sum(counted[node] for node in place), MOST_COUNTED * len(place))

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from dra_lab.model.goals import NODES, UNPLACED
+from dra_lab.model.goals import GOAL_WORDS, NODES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import CopyPart, replicated
+from dra_lab.planner.node.copies import CopyPart, JointProblem, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, is_enough, minimise_exactly
@@ -97,9 +97,20 @@ class OnePod(NamedTuple):
     values: Values
 
 
+def values_of(site: Site, part: CopyPart, takes: PodTakes, order: Sequence[str]) -> Values:
+    """Return the values of goals of a pod that takes devices of a site, in the groups that plans name."""
+    problem, kept = site.problem, {group: at for at, group in enumerate(site.kept)}
+    groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
+    counted = Counter[tuple[int, int]]()
+    for ask, group, count in takes:
+        counted[ask, kept[group]] += count
+    values = goal_values(changed(problem, paired=part.paired, groups=groups), counted, range(*part.links))
+    return tuple(values[goal] for goal in order)
+
+
 def device_goals(order: Sequence[str]) -> tuple[str, ...]:
     """Return the goals that depend on the devices taken, and not on the numbers of replicas alone."""
-    return tuple(goal for goal in order if goal not in (UNPLACED, NODES))
+    return tuple(goal for goal in order if goal in GOAL_WORDS)
 
 
 class PodsModel:

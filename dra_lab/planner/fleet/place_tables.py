@@ -286,11 +286,11 @@ class PlacedPods:
                     yield table, member, mine.pop()
 
 
-def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False) -> PlacedPods:
+def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False, loose: bool = False) -> PlacedPods:
     """Return a table for every node state, filled with pods, and the sites that are not of this form.
 
     After a share of the time, pods are only counted; sites that are left when all of it is over have no table. With
-    `whole`, the members are whole nodes, and nothing is filled yet.
+    `whole`, the members are whole nodes, and nothing is filled yet. With `loose`, values of goals may be too low.
     """
     fleet, order, budget = work.question.fleet, device_goals(work.question.order), work.budget
     nodes = []
@@ -299,9 +299,9 @@ def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False) -> P
         layout = Layout(site.problem, ()) if site.state is None else fleet.scan.layouts[site.state.layout]
         nodes.append((site.state or NodeState(-1 - number, layout.sizes), layout))
     layouts = {node.layout: layout for node, layout in nodes}
-    regular = {number: layout for number, layout in layouts.items() if is_nested(layout.problem)}
     wanted = [part for part in parts_on(fleet, "") if fleet.demand[part.pod]]
-    trees = trees_over(regular, wanted, len(fleet.pods)) if set(order) <= GOALS_OF_PLACES else None
+    regular = {at: layout for at, layout in layouts.items() if is_nested(layout.problem, wanted, loose=loose)}
+    trees = trees_over(regular, wanted, len(fleet.pods), loose=loose) if set(order) <= GOALS_OF_PLACES else None
     if trees is None:
         return PlacedPods(rest=list(sites))
     rest = [site for site, (node, _) in zip(sites, nodes, strict=True) if node.layout not in regular]

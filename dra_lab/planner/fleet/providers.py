@@ -224,7 +224,7 @@ def _split(
 def _is_apart(fleet: FleetProblem, kind: NodeKind) -> bool:
     """Say whether hardware is a tree of places, and the same nodes see all devices that draw on the same counters."""
     pools = coupled_pools(fleet.scan)
-    return is_nested(kind.problem) and all(
+    return is_nested(kind.problem, parts_on(fleet, "")) and all(
         pools.get(device[:2], seen) == seen
         for group, seen in zip(kind.problem.groups, kind.seen, strict=True)
         if group.draws

@@ -71,7 +71,7 @@ class FleetProblem:
     @property
     def examined(self) -> Collection[str]:
         """Return the nodes that were looked at in time."""
-        return self.survey.states or self.scan.seen
+        return {**self.survey.states, **self.scan.kind_of}.keys()
 
     @property
     def release(self) -> KubernetesRelease:
@@ -155,7 +155,7 @@ def _asks_for_pairs(found: Survey, pod: FleetPod) -> bool:
     kinds: set[str] = set()
     seen: set[Hashable] = set()
     mine = scan.rules.asks[slice(*pod.asks)]
-    for name in found.states or scan.seen:
+    for name in (*found.states, *scan.seen):
         key = (scan.views.view(name).hardware, *(scan.views.stages(ask, name) for ask in mine))
         if key in seen:
             continue

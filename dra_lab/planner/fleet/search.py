@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.by_state import ByState, all_by_state
 from dra_lab.planner.fleet.first_fit import FirstFitPods, PodAsWritten
 from dra_lab.planner.fleet.master import GoalBound, Master, fleet_model
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.place_tables import place_tables
+from dra_lab.planner.fleet.place_tables import PlacedPods, place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.site_classes import NODE, Answer, ClassedSites, Placed, classed, least_classes
@@ -262,6 +262,11 @@ def _doubtful(answer: Answer) -> list[tuple[Table, Counts]]:
 def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
     """Find ways for some numbers of replicas on all sites, then decide all numbers of the sites that have few."""
     budget, fleet = work.budget.part(work.budget.shares.first), work.question.fleet
+    table_of = {id(table.site): table for table in tables if not table.site.nodes}
+    loose = place_tables(work, [table.site for table in table_of.values()], loose=True) if table_of else PlacedPods()
+    for placed, _, counts in loose.placed():
+        if id(placed.site) in table_of and any(counts):
+            table_of[id(placed.site)].start(placed, counts)
     claims, goals = (
         [PodAsWritten(fleet, pod) for pod in fleet.pods] if tables else [],
         device_goals(work.question.order),
@@ -269,7 +274,8 @@ def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
     filled = [FirstFitPods(fleet, table.site, goals, claims) for table in tables]
     for first in range(len(fleet.pods)):
         # The first plan has all the time: what comes after it only improves or proves it.
-        filling, order = budget if first else work.budget, (*range(first, len(fleet.pods)), *range(first))
+        filling = budget if first or loose.tables else work.budget
+        order = (*range(first, len(fleet.pods)), *range(first))
         for table, by_scheduler in zip(tables, filled, strict=True):
             most = [min(count, budget.sizes.node_pods) for count in table.demand]
             if not filling.reached:

@@ -84,16 +84,14 @@ class PodsOnNode(NamedTuple):
 
 def sites_of(fleet: FleetProblem) -> tuple[Site, ...]:
     """Return the classes of nodes with equal state, most members first; nodes that share devices are one place."""
-    if fleet.survey.plain:
-        identical: dict[NodeState, list[str]] = {}
-        for node, state in fleet.survey.states.items():
-            identical.setdefault(state, []).append(node)
-        sites = [plain_site(fleet, state, nodes) for state, nodes in identical.items()]
-    else:
-        together = shared_nodes(fleet)
-        coupled = {node for nodes in together for node in nodes}
-        alone = [node for equal in fleet.scan.classes for node in equal.nodes if node not in coupled]
-        sites = [*(_together(fleet, nodes) for nodes in together), *alone_sites(fleet, alone)]
+    identical: dict[NodeState, list[str]] = {}
+    for node, state in fleet.survey.states.items():
+        identical.setdefault(state, []).append(node)
+    together = shared_nodes(fleet)
+    coupled = {node for nodes in together for node in nodes}
+    alone = [node for equal in fleet.scan.classes for node in equal.nodes if node not in coupled]
+    sites = [plain_site(fleet, state, nodes) for state, nodes in identical.items()]
+    sites += [*(_together(fleet, nodes) for nodes in together), *alone_sites(fleet, alone)]
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 

@@ -121,7 +121,7 @@ def _rows(fleet: FleetProblem, budget: Budget, solver: str) -> Iterator[Stranded
     from dra_lab.planner.fleet.usage import Bounds, Usage
 
     free = FreeDevices(fleet, CounterCapacity(solver, budget.part(budget.shares.step)))
-    together = () if fleet.survey.plain else shared_nodes(fleet)
+    together = shared_nodes(fleet)
     coupled = {node for nodes in together for node in nodes}
     rows: dict[tuple[str, ...], Mapping[str, int]] = {}
     for node in fleet.examined:

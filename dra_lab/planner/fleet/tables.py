@@ -16,13 +16,13 @@ from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.pack import (
     OnePod,
     Packed,
-    Takes,
     Values,
     device_goals,
     most_of_pods,
     named,
     pack,
     size_of,
+    values_of,
 )
 from dra_lab.planner.fleet.place_tables import PlaceTable, contains, without_barred
 from dra_lab.planner.fleet.question import Work
@@ -134,24 +134,34 @@ class SiteTable:
 
     def fill(self, pods: Iterable[OnePod], budget: Budget) -> None:
         """Keep pods that are placed one after the other, as far as there is time."""
-        goals = device_goals(self.order)
-        counts, values, placed = self._zero, (0,) * len(goals), list[OnePod]()
+        placed = list[OnePod]()
         for one in pods:
-            pod = self.site.parts[one.part].pod
-            counts = tuple(count + (at == pod) for at, count in enumerate(counts))
-            values = tuple(map(sum, zip(values, one.values, strict=True)))
             placed.append(one)
-            known = self.packed.get(counts)
-            if known is None or known.upper is None or values < known.upper:
-                there = Counter(pod.part for pod in placed)
-                self.packed[counts] = Packed(
-                    (0,) * len(goals) if known is None else known.lower,
-                    values,
-                    tuple(pod.takes for pod in sorted(placed, key=lambda pod: pod.part)),
-                    tuple(there[at] for at in range(len(self.site.parts))),
-                    len({self.site.parts[part].node for part in there}),
-                )
+            self.keep(placed)
         self.examined = self.examined or bool(placed) or not budget.reached
+
+    def keep(self, pods: Sequence[OnePod]) -> None:
+        """Keep a way to place some pods, if none as good is known."""
+        there, goals = Counter(pod.part for pod in pods), device_goals(self.order)
+        each = tuple(there[at] for at in range(len(self.site.parts)))
+        placed = list(self._zero)
+        for part, count in zip(self.site.parts, each, strict=True):
+            placed[part.pod] += count
+        counts, values = tuple(placed), tuple(map(sum, zip(*(pod.values for pod in pods), strict=True)))
+        known = self.packed.get(counts)
+        if known is None or known.upper is None or values < known.upper:
+            lower = (0,) * len(goals) if known is None else known.lower
+            takes = tuple(pod.takes for pod in sorted(pods, key=lambda pod: pod.part))
+            self.packed[counts] = Packed(lower, values, takes, each, len({self.site.parts[at].node for at in there}))
+
+    def start(self, placed: PlaceTable, counts: Counts) -> None:
+        """Keep the pods of tables whose values may be too low: what they take, with its values."""
+        takes, each = placed.takes(counts), list[OnePod]()
+        for at, part in enumerate(self.site.parts):
+            mine = takes[len(each) : len(each) + counts[part.pod]]
+            each += [OnePod(at, one, values_of(self.site, part, one, device_goals(self.order))) for one in mine]
+        self.keep(each)
+        self.examined = True
 
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
@@ -177,10 +187,6 @@ class SiteTable:
             # If goals are compared one after the other, only the first one's floor is true whatever the others are.
             found.append(None if lower is None else (*lower[:1], *(0 for _ in lower[1:])))
         return tuple(found)
-
-    def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers, in the groups that plans name."""
-        return self.packed[counts].takes
 
     def nodes(self, counts: Counts) -> tuple[int, int]:
         """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""

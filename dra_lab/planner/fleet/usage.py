@@ -49,8 +49,8 @@ class Usage:
     @cached_property
     def _uses(self) -> Mapping[str, _Uses]:
         scan = self.fleet.scan
-        layouts = [layout.problem for layout in scan.layouts.values()]
-        problems = layouts or [scan.problem(equal.nodes[0]) for equal in scan.classes]
+        problems = [layout.problem for layout in scan.layouts.values()]
+        problems += [scan.problem(equal.nodes[0]) for equal in scan.classes]
         return {kind: _uses_of(self.fleet, problems, kind) for kind in self.free}
 
     @cached_property

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from dra_lab.errors import InputError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
 from dra_lab.model.goals import GANGS
 from dra_lab.model.headroom import Fit
-from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import DEVICE_CHECK, ClusterQueue, kueue_gate
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, Workload
-from dra_lab.planner.arguments import given, workloads_given
-from dra_lab.planner.budget import Progress, awaited
-from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.scheduler.kueue.counted import node_requests
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 from dra_lab.scheduler.kueue.topology_counts import TopologyCounts, nodes_with_devices, topology_counts
@@ -30,58 +24,29 @@ from dra_lab.topology.hierarchies import hierarchies as levels_of
 Path = tuple[str, ...]
 
 
-@awaited
 def gang_verdicts(
     cluster: Cluster,
     gang: Workload,
+    plan: Plan,
     *,
     queue: str = "",
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
-    plan: Plan | None = None,
-    hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
-    time_limit: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
 ) -> GangVerdicts:
-    """Return what stops a gang in Kueue: quota, what Kueue counts in each domain, and devices.
+    """Return what stops a gang in Kueue: quota, what Kueue counts in each domain, and the devices, as a plan has them.
 
     Kueue admits a gang if the quota of its queue is enough and a domain has enough CPUs, memory, extended resources
     and pods. It counts no devices, so a gang may be admitted and wait for devices, or have devices and wait for quota.
     With its gate KueueDRADeviceFeasibility, which its Configuration turns on, each node must have those of one pod.
 
-    Args:
-        cluster: The cluster, with the queues of Kueue as far as they were read (`cluster.queues`).
-        gang: The gang.
-        queue: The LocalQueue, `NAME` or `NAMESPACE/NAME`, or the ClusterQueue. Default: the only one.
-        requests: What a pod of each group requests of its node, by the name of the workload, such as
-            `{"worker": {"cpu": "8", "memory": "64Gi"}}`. Default: not known, so that only devices and pods are counted.
-        plan: A plan with this gang, which then is not made again.
-        hierarchies: The levels above the nodes; default: those of the cluster.
-        release: The release to plan for; default: that of the cluster.
-        time_limit: Seconds after which the best plan so far decides about the devices. Default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-
-    Returns:
-        The three answers with their reasons and the numbers of each domain.
+    `queue` is a LocalQueue, `NAME` or `NAMESPACE/NAME`, or a ClusterQueue; default: the only one. `requests` are what a
+    pod of each group requests of its node, such as `{"worker": {"cpu": "8"}}`; default: not known, so that only devices
+    and pods are counted.
 
     Raises:
-        InputError: A gang, a level, a queue or the release is unknown or makes no sense.
-        SketchError: A drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
+        InputError: The queue or the release is unknown.
     """
-    (gang,) = workloads_given("gang", [gang])
-    if plan is not None and gang.name not in {one.name for one in given("plan", plan, Plan).gangs}:
-        names = ", ".join(one.name for one in plan.gangs) or "none"
-        raise InputError(
-            f"plan has no gang {gang.name!r} (it has {names}); leave it out, or give the plan of this gang"
-        )
-    target = cluster.target_release(release)
-    known = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    requested = requests or {}
+    target, known, requested = cluster.target_release(release), tuple(levels_of(cluster)), requests or {}
     quota = quota_verdict(cluster, gang, queue, release=target, hierarchies=known, requests=requested)
     flavors = dict.fromkeys(one for names in (quota.flavors or {}).values() for one in names)
     if not flavors:
@@ -92,16 +57,6 @@ def gang_verdicts(
         flavors = dict.fromkeys(flavor.name for group in groups for flavor in group.flavors)
     of_nodes, checked = node_requests(cluster, gang, requested, target), checked_nodes(cluster, gang, target)
     counts = topology_counts(cluster, gang, known, tuple(flavors), of_nodes, checked)
-    if plan is None:
-        plan = plan_gangs(
-            cluster,
-            [gang],
-            hierarchies=known,
-            release=target,
-            time_limit=time_limit,
-            progress=progress,
-            cancel=cancel,
-        )
     headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
     chosen = counts.chosen[-1:] if gang.level in HOSTS else counts.chosen
     return GangVerdicts(

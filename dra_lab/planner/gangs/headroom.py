@@ -20,9 +20,16 @@ from dra_lab.model.sketch import asks
 from dra_lab.model.workload import HOST, Workload
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import Clock
-from dra_lab.planner.gangs.goals import wanted
-from dra_lab.planner.gangs.levels import Path, Together, nodes_of_claims
-from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, read_needs, required_only
+from dra_lab.planner.gangs.needs import (
+    GangNeed,
+    GroupNeed,
+    Needs,
+    Path,
+    Together,
+    nodes_of_claims,
+    read_needs,
+    required_only,
+)
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
 from dra_lab.planner.gangs.search import best_solution
 from dra_lab.planner.node.device_tests import Stage
@@ -163,7 +170,7 @@ class _DomainHeadroom:
             mine = replace(problem, cells=cells, needs=needs)
             goals = mine.needs.goals.index(goal) + 1
             *_, found = best_solution(mine, self.solver, self.budget, goals=goals)[1]
-            wants = wanted(needs, goal)
+            wants = needs.wanted[goal]
             self._known[key] = wants - found.value, min(most, wants - (found.bound or 0))
         return self._known[key]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import le, mul
@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import MasterModel, rows_of
-from dra_lab.planner.gangs.goals import counts_pods, fewest, wanted
-from dra_lab.planner.gangs.levels import WHOLE, Path
-from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
+from dra_lab.planner.gangs.goals import fewest
+from dra_lab.planner.gangs.needs import WHOLE, GangNeed, GroupNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, On
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.places.counting import Counts, one_pod
@@ -177,17 +176,22 @@ class GangModel:
 
     def _add_nodes(self, budget: Budget) -> None:
         """Let the nodes of each region have its pods, or hold them: those of the cluster, and those that are added."""
-        new = self.problem.new
+        new, inside = self.problem.new, dict[Hashable, list[int]]()
         for at, nodes in self.problem.cells.items():
             if budget.reached:
                 return
             self._add_cell(at, len(nodes))
-        for cells, limit in new.limits:
-            self._row({self.nodes[at]: 1 for at in cells}, limit)
+        for at, number in self.nodes.items():
+            inside.setdefault(new.spots[at.spot].group, []).append(number)
+        limits = {spot.group: spot.limit for spot in new.spots}
+        for group, mine in inside.items():
+            if (limit := limits[group]) is not None and sum(self._most[nodes] for nodes in mine) > limit:
+                self._row(dict.fromkeys(mine, 1), limit)
         for groups, most in new.some_of:
             used = [self._column(1) for _ in groups]
-            for one, at in ((one, at) for one, group in zip(used, groups, strict=True) for at in group):
-                self._row({self.nodes[at]: 1, one: -self._most[self.nodes[at]]}, 0)
+            for column, cells in zip(used, (inside.get(group, []) for group in groups), strict=True):
+                for cell in cells:
+                    self._row({cell: 1, column: -self._most[cell]}, 0)
             self._row(dict.fromkeys(used, 1), most)
         for factors in self._taken.values():
             self._row(factors, 0, equal=self.values)
@@ -251,8 +255,7 @@ class GangModel:
         costs = {goal: np.zeros(len(self._most)) for goal in self.costs}
         for goal, factors in self.costs.items():
             costs[goal][[*factors]] = [*factors.values()]
-        needs = self.problem.needs
-        return MasterModel(rows, costs, {goal: wanted(needs, goal) for goal in filter(counts_pods, needs.goals)})
+        return MasterModel(rows, costs, self.problem.needs.wanted)
 
     def keep(self, goal: str, value: int) -> None:
         """Demand that a goal is not above a value."""
@@ -265,13 +268,13 @@ class GangModel:
         bound = 0 if have is None else self._master.bound(goal, budget)
         if have is not None and bound >= have:
             return Outcome(None, bound)
-        outcome, self._levels = self._master.minimise(goal, None, self.solver, budget)
+        outcome, self._levels = self._master.minimise(goal, self._levels, self.solver, budget)
         return replace(outcome, bound=max(bound, outcome.bound or 0))
 
     # ------------------------------------------------------------------ answers
 
-    def _level(self, column: int) -> int:
-        return 0 if self._levels is None else int(self._levels[column])
+    def _level(self, column: int | None) -> int:
+        return 0 if self._levels is None or column is None else int(self._levels[column])
 
     def added(self) -> dict[On, int]:
         """Return the number of nodes that are added, by cell."""
@@ -279,19 +282,38 @@ class GangModel:
 
     def read(self) -> GangSolution:
         """Return the solution of a model with values."""
-        gangs = {key: count for key, v in self.gangs.items() if (count := self._level(v))}
-        groups = {key: count for key, v in self.groups.items() if (count := self._level(v))}
-        ordinary: list[Counter[int]] = [Counter() for _ in self.problem.needs.ordinary]
+        needs = self.problem.needs
+        found = GangSolution(ordinary=[Counter() for _ in needs.ordinary])
         for (number, region), column in self.ordinary.items():
-            if count := self._level(column):
-                ordinary[number][region] = count
-        nodes: dict[str, Counts] = {}
-        for key, mine in self.cells.items():
-            names = iter(self.problem.cells[key])
+            found.ordinary[number] += Counter({region: self._level(column)})
+        for at, mine in self.cells.items():
+            names = iter(self.problem.cells[at])
             for counts, column in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
-                nodes.update((next(names), counts) for _ in range(self._level(column)))
-        pods = {key: count for key, v in self.pods.items() if (count := self._level(v))}
-        return GangSolution(_hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
+                found.nodes.update((next(names), counts) for _ in range(self._level(column)))
+        for (number, path), column in sorted(self.gangs.items()):
+            gangs = self._level(column)
+            rows = [list(self._pods_of(number, at, path, gangs)) for at in range(len(needs.gangs[number].groups))]
+            found.instances += [Instance(number, path, [row[one] for row in rows]) for one in range(gangs)]
+        return found
+
+    def _pods_of(self, number: int, at: int, path: Path, gangs: int) -> Iterator[Counter[int]]:
+        """Yield the pods of a group of each of several gangs in a domain; slices end where domains of their levels do.
+
+        All have the minimum, and what is beyond it the first ones.
+        """
+        problem, need = self.problem, self.problem.needs.gangs[number]
+        group, regions = need.groups[at], problem.inside[need.required][path]
+        inner = {path: regions} if group.required < 0 else problem.parted(regions, group.required)
+        for domain, mine in inner.items():
+            here = gangs if group.required < 0 else self._level(self.groups.get((number, at, domain)))
+            pods = {region: self._level(self.pods.get((number, at, region))) for region in mine}
+            order = sorted(mine, key=lambda one: (*(str(problem.keys[one][tier]) for _, tier in group.slices), one))
+            each = iter([region for region in order for _ in range(pods[region])])
+            beyond = sum(pods.values()) - here * group.least
+            for _ in range(here):
+                more = min(beyond, group.most - group.least)
+                beyond -= more
+                yield Counter(islice(each, group.least + more))
 
 
 def _largest(every: Iterable[Counts]) -> tuple[Counts, ...]:
@@ -301,43 +323,3 @@ def _largest(every: Iterable[Counts]) -> tuple[Counts, ...]:
         if any(counts) and not any(all(map(le, counts, more)) for more in kept):
             kept.append(counts)
     return tuple(kept)
-
-
-def _hand_out(
-    problem: GangProblem,
-    gangs: Mapping[tuple[int, Path], int],
-    groups: Mapping[tuple[int, int, Path], int],
-    pods: Mapping[tuple[int, int, int], int],
-) -> list[Instance]:
-    """Return each gang with its pods; slices are cut where domains of their levels end.
-
-    Each need has a number of `gangs` in each domain, of `groups` in each domain of a level of theirs, and of `pods` of
-    each group in each region.
-    """
-    found = []
-    for (number, path), count in sorted(gangs.items()):
-        need = problem.needs.gangs[number]
-        regions = problem.inside[need.required][path]
-        rows: list[list[Counter[int]]] = []
-        for at, group in enumerate(need.groups):
-            mine = Counter({region: pods[number, at, region] for region in regions if (number, at, region) in pods})
-            if group.required < 0:
-                rows.append(list(_parts(problem, group, mine, count)))
-                continue
-            inner = problem.parted(regions, group.required)
-            times = {one: groups.get((number, at, one), 0) for one in inner}
-            own = {one: Counter({region: mine[region] for region in inner[one]}) for one in inner}
-            rows.append([part for one in inner for part in _parts(problem, group, own[one], times[one])])
-        found += [Instance(number, path, [row[one] for row in rows]) for one in range(count)]
-    return found
-
-
-def _parts(problem: GangProblem, group: GroupNeed, pods: Counter[int], gangs: int) -> Iterator[Counter[int]]:
-    """Yield the pods of each of several gangs: the minimum for all, and what is beyond it for the first ones."""
-    order = sorted(pods, key=lambda region: (*(str(problem.keys[region][tier]) for _, tier in group.slices), region))
-    each = iter([region for region in order for _ in range(pods[region])])
-    beyond = pods.total() - gangs * group.least
-    for _ in range(gangs):
-        more = min(beyond, group.most - group.least)
-        beyond -= more
-        yield Counter(islice(each, group.least + more))

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dra_lab.errors import InputError, UnsupportedFeature
+from dra_lab.index.node_index import node_index
+from dra_lab.index.pools import gather_pools
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.goals import BEYOND, GANG_GOALS, GANGS, UNPLACED
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.names import DeviceID
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.workload import HOST, HOSTS, PodGroup, Workload
-from dra_lab.planner.gangs.levels import HOST_DEPTH, WHOLE, Path, Tier, Together, hierarchy_of
+from dra_lab.planner.arguments import check_gang, hierarchy_of
+
+Path = tuple[str, ...]
+Claims = tuple[ClaimSketch, ...]
+Together = Callable[[Claims], Mapping[str, Path] | None]
+"""Which nodes' pods can share claims, as `nodes_of_claims` says it."""
+
+HOST_DEPTH = 1_000
+"""The depth of hosts, below every level."""
+
+WHOLE = 0
+"""The tier of the whole cluster."""
+
+
+@dataclass(frozen=True)
+class Tier:
+    """One level: `paths` has the domain of each node that is in one; `depth` grows from outer to inner levels."""
+
+    hierarchy: str
+    depth: int
+    paths: Mapping[str, Path]
 
 
 @dataclass(frozen=True)
@@ -36,7 +63,7 @@ class GangNeed:
     """Gangs that are alike: each has all pods in one domain of the tier `required`.
 
     `preferences` are preferred tiers, each with the positions of the groups that it is about. `gangs` are their
-    positions among the gangs that were given, one for each copy. The last `shares` groups are no pods but shared
+    positions among the gangs that were given, one for each copy. The first `pods` groups are pods, the others shared
     claims: those of the groups, then those of the gang. A group whose pods have only shared claims is not among them:
     its pods are on the node of the claim, which has what they require and prefer.
     """
@@ -44,7 +71,7 @@ class GangNeed:
     priority: int
     required: int
     groups: tuple[GroupNeed, ...]
-    shares: int
+    pods: int
     preferences: tuple[tuple[int, tuple[int, ...]], ...]
     gangs: tuple[int, ...] = ()
 
@@ -52,11 +79,6 @@ class GangNeed:
     def copies(self) -> int:
         """Return how many such gangs are wanted."""
         return len(self.gangs)
-
-    @property
-    def pods(self) -> int:
-        """Return the number of groups that are pods; those after them are shared claims."""
-        return len(self.groups) - self.shares
 
     @cached_property
     def least_pods(self) -> Mapping[int, int]:
@@ -92,14 +114,22 @@ class Needs:
         return f"{name} {priority}" if len(self.priorities) > 1 else name
 
     @cached_property
+    def wanted(self) -> Mapping[str, int]:
+        """Return the goals that count what has no place, with what they count if nothing has one."""
+        found = Counter[str]()
+        for priority in self.priorities:
+            for need in (need for need in self.gangs if need.priority == priority):
+                found[self.goal(GANGS, priority)] += need.copies
+                beyond = sum(group.most - group.least for group in need.groups)
+                found[self.goal(BEYOND, priority)] += need.copies * beyond
+            for _, pods in self.ordinary if priority == 0 else ():
+                found[UNPLACED] += pods
+        return found
+
+    @cached_property
     def goals(self) -> tuple[str, ...]:
         """Return the names of all goals, most important first."""
-        first: list[str] = []
-        for priority in self.priorities:
-            mine = [GANGS, BEYOND] if any(need.priority == priority for need in self.gangs) else []
-            first += [self.goal(name, priority) for name in mine]
-            first += [UNPLACED] if self.ordinary and priority == 0 else []
-        return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
+        return (*self.wanted, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
 
 
 def read_needs(
@@ -153,7 +183,7 @@ class _Reader:
         return self.needs.tiers[tier].depth > self.needs.tiers[other].depth
 
     def gang(self, gang: Workload) -> GangNeed:
-        _check(gang)
+        check_gang(gang)
         hierarchy = hierarchy_of(gang, self.hierarchies)
         required = self._tier(hierarchy, gang.level)
         groups = [self._group(group, gang, hierarchy, required) for group in gang.pods]
@@ -178,7 +208,7 @@ class _Reader:
             replace(one, preferred=preferred) if one.preferred < 0 and one.same_as < 0 else one
             for one in (*pods, *shared)
         ]
-        return GangNeed(gang.priority, required, tuple(every), len(shared), tuple(preferences))
+        return GangNeed(gang.priority, required, tuple(every), len(pods), tuple(preferences))
 
     def _shared(
         self, gang: Workload, hierarchy: Hierarchy | None, required: int, groups: list[GroupNeed]
@@ -273,33 +303,6 @@ class _Reader:
         return self._tiers[key]
 
 
-def _check(gang: Workload) -> None:
-    """Raise InputError for a gang that makes no sense, whatever its levels are."""
-    where = f"gang {gang.name!r}"
-    if gang.same:
-        raise InputError(f"{where} has same, which only make_plan knows; give the workloads of its plan instead")
-    if gang.replicas < 0:
-        raise InputError(f"{where} has {gang.replicas} replicas; give 0 or more")
-    if not gang.pods:
-        raise InputError(f"{where} has no groups; give one at least")
-    names = [group.name for group in gang.pods]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{where} has two groups {name!r}; give each workload its own name")
-    if not gang.least:
-        raise InputError(f"{where} starts without any pod; give one of its groups a min of 1 or more")
-    for group in gang.pods:
-        here, least, most = f"group {group.name!r} of {where}", group.least, group.count
-        if not 0 <= least <= most or most < 1:
-            raise InputError(f"{here} has {most} replicas, at least {least}; give 0 <= min <= replicas, 1 or more")
-        if group.leader and most != 1:
-            raise InputError(f"{here} is a leader with {most} replicas; give it one")
-        if group.shared_claims and not least:
-            raise InputError(f"{here} has claims that its pods share, and may have no pod; give a min of 1 or more")
-        if not (group.claims or group.shared_claims or gang.shared_claims):
-            raise InputError(f"{here} has pods without claims; draw at least one request, or a claim that they share")
-
-
 def splits(tiers: Sequence[Tier], need: GangNeed, preference: tuple[int, tuple[int, ...]]) -> bool:
     """Say whether a gang may use several domains of a preferred level, or none, so that each is counted alone."""
     tier, groups = preference
@@ -310,3 +313,49 @@ def required_only(gang: Workload, hierarchies: Sequence[Hierarchy]) -> Workload:
     """Return a gang without what it prefers and its priority."""
     tree, groups = hierarchy_of(gang, hierarchies), [replace(group, prefer_level="") for group in gang.pods]
     return replace(gang, pods=tuple(groups), prefer_level="", hierarchy=tree.name if tree else "", priority=0)
+
+
+# --------------------------------------------------------------------- nodes whose pods can share a claim
+
+
+def nodes_of_claims(cluster: Cluster, release: KubernetesRelease, claims: Claims) -> Mapping[str, Path] | None:
+    """Return for each node the name of the nodes whose pods can share claims with its pods; None if only its own can.
+
+    A claim that is allocated holds its pods to the nodes that see all its devices: one node for devices of a node,
+    several for devices that are attached to a network. Nodes that see no device for the claims are left out; the name
+    is () if all nodes see the same devices. Raises UnsupportedFeature if the choice of devices decides which nodes.
+
+    Source: kubernetes 1.36.2, `createNodeSelector` of
+    staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go.
+    """
+    if not cluster.network_slices:
+        return None
+    seen: dict[DeviceID, list[str]] = {}
+    devices: dict[DeviceID, Device] = {}
+    for node in cluster.node_names:
+        for one in (one for pool in gather_pools(cluster, node) for one in pool.devices if one.on_node):
+            seen.setdefault(one.id, []).append(node)
+            devices[one.id] = one.device
+    rows = [[frozenset(seen[one]) for one in found] for found in _candidates(cluster, claims, release, devices)]
+    if any(all(len(nodes) == 1 for nodes in row) for row in rows):
+        return None
+    every = sorted(dict.fromkeys(nodes for row in rows for nodes in row), key=sorted)
+    if sum(map(len, every)) > len(frozenset().union(*every)):
+        message = "its shared claims may have devices that different nodes see, which dra-lab does not plan yet"
+        raise UnsupportedFeature("resourceClaims", message)
+    if every == [frozenset(cluster.node_names)]:
+        return dict.fromkeys(cluster.node_names, ())
+    names = {nodes: f"{min(nodes)} and {len(nodes) - 1} more" if len(nodes) > 1 else min(nodes) for nodes in every}
+    return {node: (names[nodes],) for nodes in every for node in nodes}
+
+
+def _candidates(
+    cluster: Cluster, claims: Claims, release: KubernetesRelease, devices: Mapping[DeviceID, Device]
+) -> Iterator[list[DeviceID]]:
+    """Yield for each request the devices that match it, or one of its alternatives."""
+    matching = node_index(cluster, release).matching
+    for request in (request for claim in claims for request in claim.requests):
+        alternatives = asks(request)
+        yield [
+            one for one, device in devices.items() if any(matching.match(a, one.driver, device) for a in alternatives)
+        ]

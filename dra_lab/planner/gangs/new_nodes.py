@@ -13,11 +13,11 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import AddedNodes, NewDomains, NodeType
 from dra_lab.model.workload import Workload
+from dra_lab.planner.arguments import tree_with
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.gangs.greedy import greedy
-from dra_lab.planner.gangs.levels import HOST_DEPTH, tree_with
-from dra_lab.planner.gangs.needs import Needs, read_needs, required_only
+from dra_lab.planner.gangs.needs import HOST_DEPTH, Needs, read_needs, required_only
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, NewNodes, On, Spot
+from dra_lab.planner.gangs.search import greedy
 from dra_lab.topology.new_nodes import (
     NewNode,
     NewPlace,
@@ -62,31 +62,22 @@ def enlarged(asked: AddedNodes, base: GangProblem, profiles: Sequence[int], size
     domains = _useful_domains(base.needs)
     allowed = min(domains, sizes.variables // max(1, len(asked.types)))
     spots = spots_of(asked, base.needs, allowed)
-    new = NewNodes(spots.found, spots.unit, complete=allowed == domains or not spots.fewer)
+    new = NewNodes(spots.found, spots.unit, spots.some_of, complete=allowed == domains or not spots.fewer)
     # The domain of every tier of a new node in each spot.
     tiers = needs_with(asked, {f"+{spot.number}": spot.place.paths for spot in spots.found}).tiers
     hosts = [tier.depth == HOST_DEPTH and bool(tier.paths) for tier in base.needs.tiers]
     most_single = max(1, sizes.variables // max(1, len(spots.found)))
     regions, cells = {key: region for region, key in enumerate(base.keys)}, dict(base.cells)
-    inside: dict[Hashable, list[On]] = {}
     for spot in spots.found:
         path = [tier.paths.get(f"+{spot.number}") for tier in tiers]
         # More nodes than pods are never of use.
         most = _pods(base.needs) if spot.limit is None else min(spot.limit, _pods(base.needs))
         new.complete = new.complete and profiles[spot.type] >= 0 and not (any(hosts) and most > most_single)
         most = min(most, most_single) if any(hosts) else most
-        mine: dict[On, list[str]] = {}
         for name in [f"+{spot.number}.{number}" for number in range(most)] if profiles[spot.type] >= 0 else ():
             key = tuple((name,) if one and host else one for one, host in zip(path, hosts, strict=True))
             at = On(regions.setdefault(key, len(regions)), profiles[spot.type], spot.number)
-            mine.setdefault(at, []).append(name)
-        cells |= mine
-        inside.setdefault(spot.group, []).extend(mine)
-    for group in filter(None, inside.values()):
-        limit = spots.found[group[0].spot].limit
-        if limit is not None and sum(len(cells[at]) for at in group) > limit:
-            new.limits.append((group, limit))
-    new.some_of = [([inside.get(group, []) for group in several], count) for several, count in spots.some_of]
+            cells.setdefault(at, []).append(name)
     return replace(base, cells=cells, keys=list(regions), new=new)
 
 
@@ -136,8 +127,8 @@ def opened(problem: GangProblem, nodes: Mapping[On, int] | None, budget: Budget)
     """
     new = problem.new
     if nodes is None:
-        closed = {at for several, most in new.some_of for cells in several[most:] for at in cells}
-        nodes = {at: int(at not in closed) for at in problem.cells if at.spot >= 0}
+        closed = {group for groups, most in new.some_of for group in groups[most:]}
+        nodes = {at: int(new.spots[at.spot].group not in closed) for at in problem.cells if at.spot >= 0}
     wanted, able, before = _by_spot(nodes), nodes, 0
     while before < sum(able.values()) and not budget.reached:
         before = sum(able.values())

@@ -23,11 +23,8 @@ from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import listed, workloads_given, workloads_of
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.question import Clock
-from dra_lab.planner.gangs.goals import counts_pods
-from dra_lab.planner.gangs.greedy import greedy
-from dra_lab.planner.gangs.levels import nodes_of_claims
 from dra_lab.planner.gangs.model import COST, GangModel
-from dra_lab.planner.gangs.needs import GangNeed, Needs
+from dra_lab.planner.gangs.needs import GangNeed, Needs, nodes_of_claims
 from dra_lab.planner.gangs.new_nodes import (
     enlarged,
     missing,
@@ -39,6 +36,7 @@ from dra_lab.planner.gangs.new_nodes import (
 )
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.gangs.problem import GangProblem, On, problem_of
+from dra_lab.planner.gangs.search import greedy
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
@@ -181,7 +179,7 @@ class _Search:
     def _by_model(self, problem: GangProblem) -> AddedNodes:
         """Return the answer with the nodes of the model over what may exist, or more until greedy places everything."""
         model = GangModel(problem, self.solver, self.budget)
-        for goal in (goal for goal in problem.needs.goals if counts_pods(goal)):
+        for goal in problem.needs.wanted:
             model.keep(goal, 0)
         outcome = model.minimise(COST, self.budget.part(self.budget.shares.first))
         sure = not (problem.not_examined or self.place_matters) and problem.new.complete

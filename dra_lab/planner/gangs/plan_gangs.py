@@ -20,15 +20,13 @@ from dra_lab.model.placement import PlacedPod, SharedClaim
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import workloads_given
+from dra_lab.planner.arguments import hierarchy_of, workloads_given
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.placing import pods_of
 from dra_lab.planner.fleet.question import Clock
-from dra_lab.planner.fleet.sites import PodsOnNode
 from dra_lab.planner.gangs.headroom import headroom_by_domain
-from dra_lab.planner.gangs.levels import hierarchy_of, nodes_of_claims
-from dra_lab.planner.gangs.needs import read_needs
+from dra_lab.planner.gangs.needs import nodes_of_claims, read_needs
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, problem_of
 from dra_lab.planner.gangs.search import best_solution
 from dra_lab.topology.hierarchies import hierarchies as levels_of
@@ -123,11 +121,8 @@ def written(
     problem: GangProblem, solution: GangSolution, gangs: Sequence[Workload], single: Sequence[Workload]
 ) -> tuple[tuple[PlacedPod, ...], tuple[SharedClaim, ...]]:
     """Return each pod with its devices, those of gangs first, and what the claims have that pods share."""
-    by_node = [
-        PodsOnNode(table.site, node, counts, table.takes(counts))
-        for node, counts in sorted(solution.nodes.items())
-        for table in (problem.profiles[problem.on[node].profile].table,)
-    ]
+    table_of = {node: problem.profiles[problem.on[node].profile].table for node in solution.nodes}
+    by_node = [table_of[node].on_nodes(node, counts) for node, counts in sorted(solution.nodes.items())]
     kind_of = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
     free: dict[tuple[int, int], list[PlacedPod]] = {}
     for pod in pods_of(problem.fleet, by_node, problem.device):

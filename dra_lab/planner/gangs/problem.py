@@ -6,24 +6,23 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
 from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.fleet.together import table as table_on
-from dra_lab.planner.gangs.levels import Path
-from dra_lab.planner.gangs.needs import GangNeed, Needs
+from dra_lab.planner.gangs.needs import GangNeed, Needs, Path
 from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.scan import coupled_devices, coupled_pools
 from dra_lab.topology.new_nodes import NewPlace
@@ -86,11 +85,8 @@ class Profile:
     def decided(self, budget: Budget) -> Profile:
         """Return the profile with the best way for every number, as far as there is time."""
         for table in (self.table,) if self.table is self.limits else (self.table, self.limits):
-            for counts in table.numbers() or ():
-                if budget.reached:
-                    break
-                if table.is_open(counts):
-                    table.decide(counts, budget)
+            for counts in takewhile(lambda _: not budget.reached, table.numbers() or ()):
+                table.decide(counts, budget)
         return Profile(self.table, self.limits)
 
 
@@ -139,17 +135,15 @@ class Spot:
 
 @dataclass
 class NewNodes:
-    """Nodes that may be added: those of the cells of spots.
+    """Nodes that may be added: those of the cells of spots, whose costs are whole numbers of 1/`unit`.
 
-    `limits` are cells with the most nodes that they have together, `some_of` cells by new domain of one kind with the
-    most domains used. `complete` says that the cells have all nodes that a cheapest answer may use. Costs are whole
-    numbers of 1/`unit`.
+    `some_of` are groups of spots that are new domains of one kind, with how many of them may be used. `complete` says
+    that the cells have all nodes that a cheapest answer may use.
     """
 
     spots: list[Spot] = field(default_factory=list)
     unit: int = 1
-    limits: list[tuple[list[On], int]] = field(default_factory=list)
-    some_of: list[tuple[list[list[On]], int]] = field(default_factory=list)
+    some_of: list[tuple[tuple[Hashable, ...], int]] = field(default_factory=list)
     complete: bool = True
 
 
@@ -173,7 +167,7 @@ class GangProblem:
     @cached_property
     def device(self) -> tuple[str, ...]:
         """Return the goals that depend on the devices taken."""
-        return tuple(goal for goal in self.needs.goals if goal in GOAL_WORDS)
+        return device_goals(self.needs.goals)
 
     @property
     def kinds(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from math import prod
 
 from msgspec.structs import replace as changed
 
 from dra_lab.index.pools import Tie
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node_classes import Layout
@@ -119,11 +119,24 @@ _SHAPES, _VECTORS = 48, 20_000
 """Shapes of a pod, and vectors of devices of one shape; a fleet with more is planned as other hardware."""
 
 
-def is_nested(problem: AllocationProblem) -> bool:
-    """Say whether a kind of hardware is a tree of places, and its devices are taken one by one or by amounts."""
+def is_nested(problem: AllocationProblem, parts: Iterable[CopyPart] = (), *, loose: bool = False) -> bool:
+    """Say whether a kind of hardware is a tree of places, and its devices are taken one by one or by amounts.
+
+    What goals count of `parts` adds up too. With `loose`, goals and NUMA nodes do not matter.
+    """
     if any((group.shareable and group.draws) or group.tie is Tie.TERMS for group in problem.groups):
         return False
-    return is_tree(problem.groups) and _are_in_one_place(problem.groups, Levels((NUMA, ROOT), {}))
+    if loose:
+        return _are_in_one_place(problem.groups, Levels((ROOT,), {}))
+    nested = is_tree(problem.groups) and _are_in_one_place(problem.groups, Levels((NUMA, ROOT), {}))
+    return nested and not any(part.paired and _pairs_twice(problem, part) for part in parts)
+
+
+def _pairs_twice(problem: AllocationProblem, part: CopyPart) -> bool:
+    """Say whether requests of a pod may share a GPU or a NIC, which the goal `unpaired` counts once."""
+    mine = set(range(*part.asks))
+    shared = (mine.intersection(group.asks) for group in problem.groups if group.shareable and group.kind in ROOT_KINDS)
+    return any(len({problem.asks[ask].request for ask in asks}) > 1 for asks in shared)
 
 
 def _are_in_one_place(groups: Sequence[DeviceGroup], levels: Levels) -> bool:
@@ -142,8 +155,14 @@ def _is_counted_twice(shape: Shape, group: DeviceGroup) -> bool:
     return bool(counted) and not known and sum(slot.rank(group) >= 0 for slot in shape.slots) > 1
 
 
-def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: int) -> Trees | None:
-    """Return nested kinds of hardware as trees of places for some of the pods; None if a pod is not of this form."""
+def trees_over(
+    layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: int, *, loose: bool = False
+) -> Trees | None:
+    """Return nested kinds of hardware as trees of places for some of the pods; None if a pod is not of this form.
+
+    With `loose`, the tables of pods have values of goals that no plan undercuts, and devices that pods may take. Pods
+    that are not of this form have none.
+    """
     problems = {number: layout.problem for number, layout in layouts.items()}
     first = next(iter(problems.values()), None)
     if first is None:
@@ -155,7 +174,8 @@ def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: i
     known: dict[object, int] = {}
     kinds = [number for number in problems if known.setdefault(layouts[number].kinds or number, number) == number]
     split = any(group.shareable or group.draws for group in groups.values())
-    levels = levels_of(first, list(groups.values()), [problems[number].groups for number in kinds], parts=split)
+    nodes = [problems[number].groups for number in kinds]
+    levels = levels_of(first, list(groups.values()), nodes, parts=split, loose=loose)
     if levels is None or not all(_are_in_one_place(problem.groups, levels) for problem in problems.values()):
         return None
     shared = [group for group in groups.values() if group.shareable]
@@ -165,15 +185,15 @@ def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: i
         if one.all_devices
     }
     preferred = any(link.kind.paired and not link.must for link in first.links)
-    inferred = (
-        {level for number in kinds for level in inferred_levels(levels, problems[number].groups)} if preferred else ()
-    )
+    inferred = {level for mine in nodes for level in inferred_levels(levels, mine)} if preferred else ()
     asks = [PodAsk((), False, first, (), None, {})] * pods
     for part in parts:
         ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, inferred, _SHAPES)
         if ask is None or any(prod(count + 1 for count in shape.need) > _VECTORS for shape in ask.shapes):
+            if loose:
+                continue
             return None
-        if any(_is_counted_twice(shape, group) for shape in ask.shapes for group in shared):
+        if not loose and any(_is_counted_twice(shape, group) for shape in ask.shapes for group in shared):
             return None
         asks[part.pod] = ask
     return Trees(levels, tuple(asks), problems)

@@ -48,22 +48,28 @@ def value_at(group: DeviceGroup, where: Where) -> Hashable:
 
 
 def levels_of(
-    first: AllocationProblem, groups: Sequence[DeviceGroup], nodes: Iterable[Sequence[DeviceGroup]], *, parts: bool
+    first: AllocationProblem,
+    groups: Sequence[DeviceGroup],
+    nodes: Iterable[Sequence[DeviceGroup]],
+    *,
+    parts: bool,
+    loose: bool = False,
 ) -> Levels | None:
-    """Return the levels of a fleet; None if NUMA nodes and PCIe roots are not nested.
+    """Return the levels of a fleet; None if NUMA nodes and PCIe roots are not nested, and have to be.
 
     Args:
         first: A problem with the links.
         groups: One of each kind of group on all nodes.
         nodes: The groups of each kind of hardware.
         parts: Whether pods share devices or take parts of them.
+        loose: Whether NUMA nodes are left out if they are not nested.
     """
     same = {link: _same_as(first, groups, link) for link in range(len(first.links))}
     candidates: list[Where] = [NUMA, ROOT]
     for link, level in same.items():
         if level == link and all(len(group.places[link]) < 2 for group in groups):
             candidates.append(link)
-    order = _order(candidates, list(nodes))
+    order = _order(candidates, list(nodes), loose=loose)
     if order is None:
         return None
     where = (*order, *((DEVICE,) if parts else ()))
@@ -88,8 +94,10 @@ def _is_at(group: DeviceGroup, link: int, level: str) -> bool:
     return len(values) == 1 and isinstance(place, tuple) and typed(values[0][1]) == typed(place[1])
 
 
-def _order(candidates: Sequence[Where], nodes: Sequence[Sequence[DeviceGroup]]) -> tuple[Where, ...] | None:
-    """Return as many levels as are nested in one another, coarsest first; None if NUMA nodes and roots are not."""
+def _order(
+    candidates: Sequence[Where], nodes: Sequence[Sequence[DeviceGroup]], *, loose: bool
+) -> tuple[Where, ...] | None:
+    """Return as many levels as are nested in one another, coarsest first; None if NUMA nodes and roots have to be."""
     found: list[Where] = [ROOT]
     for level in candidates:
         if level == ROOT:
@@ -102,7 +110,7 @@ def _order(candidates: Sequence[Where], nodes: Sequence[Sequence[DeviceGroup]]) 
                 found.insert(position, level)
                 break
         else:
-            if level == NUMA:
+            if level == NUMA and not loose:
                 return None
     return tuple(found)
 

@@ -16,7 +16,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import LIST, AllocationProblem, DeviceGroup
 from dra_lab.planner.node.eligible import Rules, eligibility, is_shareable, refuse_devices
 from dra_lab.planner.node_classes import Layout, Print, layout_of, thinned
-from dra_lab.planner.scan import Kind, Scan, scan_nodes
+from dra_lab.planner.scan import Kind, Scan, coupled_devices, coupled_pools, look_at_nodes, sort_nodes
 from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors
 from dra_lab.topology.locality import localities, numa_and_root
 
@@ -307,11 +307,11 @@ def _counted_layout(scan: Scan, layout: Layout, name: str) -> Counted | None:
 
 @dataclass
 class Survey:
-    """A scan, and where the rules are plain each node's state; a node without one is known by its problem alone.
+    """A scan, and the state of each node on which rules are plain; the other nodes are known by their problems alone.
 
-    Under plain rules, what is in use is only missing, of devices, of shared devices or of counters. They have no
-    devices that several nodes see, no node selectors of many terms, and no admin access of pods with several claims.
-    They have no shared devices that draw on counters, that are requested with all others, that are looked into
+    Under plain rules, what is in use is only missing, of devices, of shared devices or of counters. Pods may not take
+    devices that other nodes see, nor such with node selectors of many terms, and pods with several claims have no admin
+    access. There are no shared devices that draw on counters, that are requested with all others, that are looked into
     (`adminAccess`), or that a claim holds without a share. `problems` remembers the problem of a node, and where the
     devices of its groups are among the node's, by what it is exactly.
     """
@@ -322,8 +322,8 @@ class Survey:
 
     @property
     def plain(self) -> bool:
-        """Say whether every node's state is known."""
-        return bool(self.states)
+        """Say whether the state of every node is known that was looked at."""
+        return bool(self.states) and not self.scan.classes
 
     def devices(
         self, node: str, groups: Iterable[int] | None = None, *, held_too: bool = False
@@ -334,26 +334,46 @@ class Survey:
 
 
 def survey(rules: Rules, budget: Budget) -> Survey:
-    """Look at every node once. Raises UnsupportedFeature as `scan_nodes` does."""
-    views = node_index(rules.cluster, rules.release)
-    if rules.cluster.network_slices or _looks_from_several_claims(rules):
-        return Survey(scan_nodes(rules, budget, idle=False))
-    layouts = Layouts(_is_plain)
-    seen, devices = Survey(Scan(rules, views, layouts=layouts.made)), KnownDevices(rules, views)
-    for number, name in enumerate(rules.nodes):
+    """Look at every node once. Raises UnsupportedFeature as `sort_nodes` does."""
+    scan, names, apart = Scan(rules, node_index(rules.cluster, rules.release)), rules.nodes, set[str]()
+    if rules.cluster.network_slices:
+        scan = look_at_nodes(rules, budget)
+        names = tuple(name for name in names if name in scan.kind_of)
+        apart.update(*coupled_devices(scan).values(), *coupled_pools(scan).values())
+    if _looks_from_several_claims(rules):
+        apart.update(names)
+    layouts, seen, devices = Layouts(_is_plain), Survey(scan), KnownDevices(rules, scan.views)
+    scan.layouts = layouts.made
+    others: dict[str, Kind] = {}
+    for number, name in enumerate(names):
         if budget.reached:
             break
-        kind = shape_key(views, name, rules.selecting, rules.attributes)
-        layout = layouts.add(seen.scan, devices, kind, name)
-        state = layouts.state(seen.scan, kind, name)
+        kind = shape_key(scan.views, name, rules.selecting, rules.attributes)
+        layout = -1 if name in apart else layouts.add(scan, devices, kind, name)
+        state = None if layout < 0 else layouts.state(scan, kind, name)
         # A shareable device that a claim holds without a share is in use, and its amounts do not say so.
-        if state is None or holds_shareable(seen.scan, layouts.made[layout], name):
-            return Survey(scan_nodes(rules, budget, idle=False))
-        seen.states[name] = state
+        if state is None or holds_shareable(scan, layouts.made[layout], name):
+            others[name] = kind
+        else:
+            seen.states[name] = state
         if budget.due:
             budget.report_step("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")
-    seen.scan.note_unseen(seen.states)
+    _by_problem(scan, others, budget)
+    scan.note_unseen({*seen.states, *scan.kind_of})
     return seen
+
+
+def _by_problem(scan: Scan, nodes: Mapping[str, Kind], budget: Budget) -> None:
+    """Put the other nodes together that are equal."""
+    scan.kind_of, scan.shapes = dict(nodes), {}
+    for name, kind in nodes.items():
+        scan.shapes.setdefault(kind, []).append(name)
+    scan.count_matching()
+    scan.classes = sort_nodes(scan, nodes, budget, idle=False)
+    scan.kind_of = {name: nodes[name] for equal in scan.classes for name in equal.nodes}
+    if len(scan.kind_of) < len(nodes):
+        # Nodes share nothing with those that there was no time for.
+        scan.coupled.clear()
 
 
 def _looks_from_several_claims(rules: Rules) -> bool:

@@ -16,10 +16,9 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import QUOTA, QuotaAmount, QuotaAnswers, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.nodes import Node as Labelled
-from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
+from dra_lab.model.nodes import LabelSelector, NodeSelectorRequirement
 from dra_lab.model.quantity import QuantityText
-from dra_lab.model.queues import ALTERNATIVES, ClusterQueue, LabelSelector, kueue_title
+from dra_lab.model.queues import ALTERNATIVES, ClusterQueue, kueue_title
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import KUEUE, ResourceFlavor, Topology
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
@@ -313,10 +312,8 @@ def _selects(selector: LabelSelector, namespace: str) -> bool | None:
         *selector.match_expressions,
     )
     own = tuple(rule for rule in rules if rule.key == _NAMESPACE)
-    if own and namespace:
-        known = Labelled(metadata=ObjectMeta(name=namespace, labels={_NAMESPACE: namespace}))
-        if not node_matches(NodeSelector(node_selector_terms=(NodeSelectorTerm(match_expressions=own),)), known):
-            return False
+    if own and namespace and not LabelSelector(match_expressions=own).matches({_NAMESPACE: namespace}):
+        return False
     return True if len(own) == len(rules) and (namespace or not rules) else None
 
 

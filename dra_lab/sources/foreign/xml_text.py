@@ -41,9 +41,8 @@ class XmlElement:
 def parse_xml(data: bytes, source: str, encoding: str | None = None) -> XmlElement:
     """Return the root element of an XML text; `encoding` counts in place of the one that the text declares.
 
-    A document type that only names a DTD, as hwloc writes one, is passed over and never fetched. Raises SourceError
-    with the line for XML that is broken, declares entities or any other markup of its own, or is beyond MAX_BYTES,
-    MAX_DEPTH, MAX_ELEMENTS or MAX_ATTRIBUTES.
+    A document type that only names a DTD, as hwloc writes one, is never fetched. Raises SourceError with the line for
+    XML that is broken, declares markup of its own, or is beyond a limit.
     """
     if len(data) > MAX_BYTES:
         raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))

@@ -14,7 +14,7 @@ from sharing_nodes import amounts, ask, node
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, device, gpu, nic
 
-from dra_lab import ClaimSketch, Cluster, How, Link, Workload, how_many_more
+from dra_lab import ClaimSketch, Cluster, How, Link, Workload, how_many_more, largest_job
 from dra_lab.model.claims import ALL
 from dra_lab.model.device import Counter, Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.goals import UNPLACED
@@ -143,6 +143,13 @@ def test_a_node_is_not_bounded_by_pods_that_found_a_place_on_another_one():
     """Two nodes hold 128 and 80 pods of one CPU, and either may have all of the few pods that are tried first."""
     headroom = how_many_more(cpus(64, 40), with_cpus("1"), release="1.36")
     assert (headroom.count.value, headroom.count.bound) == (208, 208)
+
+
+def test_largest_job_may_be_the_most_that_a_claim_may_hold():
+    """Ten times three devices fit on a node of 30, and eleven times are more than the 32 devices of a claim."""
+    on = node(a_slice(GPU, *(device(f"gpu-{at}") for at in range(30))))
+    job = largest_job(on, ClaimSketch("claim", tuple(asked(name, GPU) for name in "abc")), release="1.36")
+    assert (job.scale, job.scale_bound) == (10, 10)
 
 
 @pytest.mark.long

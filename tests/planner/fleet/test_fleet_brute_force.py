@@ -22,7 +22,7 @@ from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.model.plan import PlanStatus
 
 TIMES = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "1"))
-STEP = 5
+STEP = 3
 BLOCKS = [
     pytest.param(family, block, marks=[pytest.mark.long] if block else [])
     for family, (_, count) in FAMILIES.items()
@@ -76,7 +76,7 @@ def order_of(goals: tuple[str, ...], objective: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    "block", [pytest.param(block, marks=[pytest.mark.long] if block else []) for block in range(124 * TIMES)]
+    "block", [pytest.param(block, marks=[pytest.mark.long] if block else []) for block in range(207 * TIMES)]
 )
 def test_fleet_with_all_rules_mixed_is_brute_force(block):
     """So it is with all rules of DRA, several claims a pod and every goal."""

@@ -124,19 +124,19 @@ def test_the_bound_of_what_was_never_read_is_what_counting_allows():
 def test_values_lie_between_the_bounds_of_a_cancel(sharing, coupled):
     """Whatever look a cancel comes at, no more is counted than there is, and nothing less is called a bound."""
     open_answers = 0
-    for number in range(6):
+    for number in range(3):
         cluster, draw, release = small(f"cancel {number} {sharing} {coupled}", sharing=sharing, coupled=coupled)
         sketch = draw()
         workload = Workload("more", (sketch,))
         headroom, job = how_many_more(cluster, workload, release=release), largest_job(cluster, sketch, release=release)
-        for looks in range(1, 50, 4):
+        for looks in range(1, 50, 7):
             more = how_many_more(cluster, workload, release=release, cancel=CancelledAfter(looks))
             largest = largest_job(cluster, sketch, release=release, cancel=CancelledAfter(looks))
             assert more.count.value <= headroom.count.value <= more.count.bound, (number, looks)
             assert largest.scale <= job.scale <= largest.scale_bound, (number, looks)
             assert largest.replicas.value <= job.replicas.value <= largest.replicas.bound, (number, looks)
             open_answers += not largest.proven
-    assert open_answers > 10
+    assert open_answers > 3
 
 
 def endless(sketch):

@@ -161,7 +161,7 @@ function Meters() {
         hidden={!meters.length}
       >
         {keyed(meters, (row) => row.label).map(([key, row]) => (
-          <span key={key} className="dra-row dra-free">
+          <span key={key} className="dra-row is-tight dra-free">
             <span>{row.label}</span>
             <Meter value={row.used} of={row.total} />
             <span>{row.text}</span>
@@ -225,7 +225,7 @@ function ClusterBar() {
     <>
       <div ref={bar} className="dra-bar" role="toolbar" aria-label="Cluster">
         {isLearning ? (
-          <p className="dra-bar-kept">Your plan on {source} stays as it is.</p>
+          <p>Your plan on {source} stays as it is.</p>
         ) : (
           <>
             {sources.button}
@@ -264,10 +264,10 @@ function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
   return (
     <div className="dra-bar-state">
       <div className="dra-bar-summary dra-clamp" hidden={Boolean(busy)} title={`${summary}${read}`}>
-        <span className="dra-bar-words">{summary}</span>
+        <span>{summary}</span>
         <span className="dra-dim">{read}</span>
       </div>
-      <div className="dra-row dra-bar-busy" role="status" hidden={!busy}>
+      <div className="dra-row is-tight dra-bar-busy" role="status" hidden={!busy}>
         <span className="dra-spinner" aria-hidden="true" />
         <span className="dra-clamp">{busy}</span>
         <Button kind="link" onClick={onShow}>

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "react";
 import { Button } from "../components/button";
-import { Callout } from "../components/content";
+import { Callout, Question } from "../components/content";
 import { useHeightOf } from "../view/grid";
 import { useChannel, useTrait } from "./model";
 import { MessageText } from "./source_picker";
@@ -58,7 +58,7 @@ export function Lines({ onLoad }: { onLoad(): void }) {
   return (
     <div className="dra-lines" data-home='[data-key="source"]'>
       <div ref={over} className="dra-lines-over">
-        <div className="dra-lines-status" role="status">
+        <div role="status">
           {problem && (
             <Callout
               tone="error"
@@ -69,27 +69,12 @@ export function Lines({ onLoad }: { onLoad(): void }) {
             </Callout>
           )}
         </div>
-        <Question />
+        <Question className="dra-line dra-ask" />
         <WhatIf />
         <PendingPods />
       </div>
       <Example onLoad={onLoad} />
     </div>
-  );
-}
-
-function Question() {
-  const ask = useTrait("ask");
-  if (!ask.text) return null;
-  return (
-    <Callout tone="warn" className="dra-line dra-ask" role="alert">
-      <span>{ask.text}</span>
-      {(ask.options ?? []).map(([id, label]) => (
-        <Button key={id} send={{ type: "answer", id }}>
-          {label}
-        </Button>
-      ))}
-    </Callout>
   );
 }
 
@@ -105,6 +90,7 @@ function WhatIf() {
       </span>
       <Button send={{ type: "undo-what-if" }}>Undo</Button>
       {mode !== "fleet" && <Button send={{ type: "mode", mode: "fleet" }}>Show in Fleet</Button>}
+      <span className="dra-gap" aria-hidden="true" />
       <span className="dra-dim">The cluster is not changed.</span>
     </Callout>
   );
@@ -122,6 +108,7 @@ function Example({ onLoad }: { onLoad(): void }) {
       <Button kind="link" send={{ type: "start-empty" }}>
         Start empty
       </Button>
+      <span className="dra-gap" aria-hidden="true" />
       <Button
         kind="quiet"
         icon="cross"

@@ -332,7 +332,7 @@ function Command() {
   const code = useRef<HTMLElement>(null);
   const text = `${KUBECTL} > cluster.json`;
   return (
-    <div className="dra-row">
+    <div className="dra-row is-tight">
       <code ref={code} className="dra-command" tabIndex={0}>
         {text}
       </code>

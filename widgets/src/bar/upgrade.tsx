@@ -33,11 +33,7 @@ export function Upgrade() {
           </Working>
         )}
         {problem && <Callout tone="error">{problem}</Callout>}
-        {sentence && (
-          <Callout tone={stops ? "error" : changes.length ? "warn" : "ok"}>
-            <span>{sentence}</span>
-          </Callout>
-        )}
+        {sentence && <Callout tone={stops ? "error" : changes.length ? "warn" : "ok"} text={sentence} />}
       </div>
       {old && sentence && (
         <p className="dra-hint">

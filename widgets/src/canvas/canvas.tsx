@@ -191,14 +191,11 @@ function Desk() {
         </div>
         {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
         {editor.problem && (
-          <Callout tone="error" icon="warning" className="dra-banner" onHide={editor.forget}>
-            <span>{editor.problem}</span>
-          </Callout>
+          <Callout tone="error" icon="warning" className="dra-banner" text={editor.problem} onHide={editor.forget} />
         )}
         {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
         {notice && (
-          <Callout className="dra-banner is-notice" role="status" onHide={() => tell(null)}>
-            <span>{notice.text}</span>
+          <Callout className="dra-banner is-notice" role="status" text={notice.text} onHide={() => tell(null)}>
             {notice.isUndoable && <Button onClick={takeBack}>Undo</Button>}
           </Callout>
         )}

@@ -1,6 +1,7 @@
 // The canvas and its model: what is shown comes from the traits, every change goes through one door and is spoken.
 
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
+import { changedGang } from "../components/gang_fields";
 import type { ClaimCanvasMessage, ClaimCanvasModel, ClaimSketch, GangRow } from "../generated/models";
 import { type Channel, hooksOf, useIsLost, useLight } from "../view/model";
 import type { Place, Places } from "./layout";
@@ -57,9 +58,8 @@ export function useEditor() {
   }, [channel]);
   /** Keep several such pods together, or change how; a size of 0 ends it. */
   const changeGang = useCallback(
-    ({ size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "", same = [] }: GangRow) => {
-      const gang = size ? { size, min, level, hierarchy, preferLevel: prefer, queue, same } : null;
-      if (!isFixed(channel)) channel.send({ type: "set-gang", gang });
+    (row: GangRow) => {
+      if (!isFixed(channel)) channel.send({ type: "set-gang", gang: row.size === 0 ? null : changedGang(row, {}) });
     },
     [channel],
   );

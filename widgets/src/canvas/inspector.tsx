@@ -3,39 +3,20 @@
 import { useState } from "react";
 import { Button, Icon, Strength } from "../components/button";
 import { Callout, Chip } from "../components/content";
-import { type FieldRow, Form, Wrong } from "../components/form";
+import { Form, Wrong } from "../components/form";
+import { keyOf, levelOf, sameField, sizeFields, toLevel } from "../components/gang_fields";
 import { Select } from "../components/inputs";
-import { sameField } from "../components/same_values";
-import {
-  type ClaimSketch,
-  type GangRow,
-  type LevelRow,
-  LINK_KINDS,
-  type Link,
-  type LinkOption,
-} from "../generated/models";
-import { claimOf, claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
+import { type GangRow, LINK_KINDS, type Link, type LinkOption } from "../generated/models";
+import { ClaimForm, Letter, Overview } from "./claim_form";
+import { claimOf, claimsOf, partOf, shortName } from "./claims";
 import { useCanvas } from "./editor";
-import {
-  type CanvasNode,
-  claimId,
-  GANG,
-  isClaimId,
-  isLinkId,
-  isRequestId,
-  linkId,
-  nameOf,
-  requestId,
-  SAME,
-} from "./flow";
-import { claimKey } from "./layout";
-import { RequestForm, wrongName } from "./request_form";
+import { type CanvasNode, GANG, isClaimId, isLinkId, isRequestId, nameOf, requestId, SAME } from "./flow";
+import { RequestForm } from "./request_form";
 import {
   changeLink,
   type How,
   howOf,
   linkNamed,
-  linksOf,
   mustOf,
   remove,
   rename,
@@ -45,36 +26,19 @@ import {
   tie,
   whereOf,
 } from "./sketch";
-import { amountLabel, badgeOf, HOW_WORDS, LEVELS, linkTitle, linkWords, placeLabel } from "./wording";
+import { HOW_WORDS, LEVELS, linkTitle, placeLabel } from "./wording";
 
 // The card of the frame that keeps several such pods together: how many, and in one of what.
-const keyOf = (row: LevelRow) => `${row.hierarchy ?? ""}/${row.level ?? ""}`;
-const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Enter a whole number, 1 or more");
-
 function GangForm() {
   const { gang, readOnly, changeGang } = useCanvas();
-  const { size = 1, min = 0, level = "", hierarchy = "", levels = [], note = "" } = gang;
-  const now = levels.find((row) => row.level === level && (!level || !row.hierarchy || row.hierarchy === hierarchy));
+  const { level = "", levels = [], note = "" } = gang;
+  const now = levelOf(gang);
   const change = (by: Partial<GangRow>) => changeGang({ ...gang, ...by });
   return (
     <Form
       readOnly={readOnly}
       fields={[
-        {
-          kind: "text",
-          label: "Pods",
-          value: String(size),
-          check: whole,
-          onSet: (text) => change({ size: Number(text), min: min >= Number(text) ? 0 : min }),
-        },
-        {
-          kind: "text",
-          label: "At least",
-          value: String(min || size),
-          check: (text) => whole(text) || (Number(text) > size ? `Enter at most ${size}` : ""),
-          note: "The gang starts with these pods or not at all.",
-          onSet: (text) => change({ min: Number(text) >= size ? 0 : Number(text) }),
-        },
+        ...sizeFields(gang, change),
         {
           kind: "select",
           label: "All in one",
@@ -84,10 +48,13 @@ function GangForm() {
             ...levels.map((row) => ({ value: keyOf(row), label: row.label, title: row.source })),
           ],
           note,
-          onSet: (key) => {
-            const row = levels.find((one) => keyOf(one) === key);
-            if (row) change({ level: row.level ?? "", hierarchy: row.hierarchy ?? "", prefer: "" });
-          },
+          onSet: (key) =>
+            change(
+              toLevel(
+                gang,
+                levels.find((one) => keyOf(one) === key),
+              ),
+            ),
         },
         sameField(gang, (same) => change({ same }), readOnly),
       ]}
@@ -181,11 +148,7 @@ function LinkForm({ link }: { link: Link }) {
         { kind: "none", label: "Connects", more: <Ends link={link} /> },
       ]}
     >
-      {told?.problem && (
-        <Callout tone="error" icon="warning">
-          <span>{told.problem}</span>
-        </Callout>
-      )}
+      {told?.problem && <Callout tone="error" icon="warning" text={told.problem} />}
       {told?.note && <p className="dra-hint">{told.note}</p>}
     </Form>
   );
@@ -328,107 +291,4 @@ function One({ id, onSelect, onLink, onMove }: OneProps) {
       />
     );
   return link ? <LinkForm key={id} link={link} /> : null;
-}
-
-function Letter({ name }: { name: string }) {
-  const { sketch, status } = useCanvas();
-  const { letter, colour, textColour } = badgeOf(sketch, status, name);
-  return (
-    <span className="dra-letter" aria-hidden="true" style={{ background: colour, color: textColour }}>
-      {letter}
-    </span>
-  );
-}
-
-/** The card of a claim of the pod: its name, what it is written as, and what is in it. */
-function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): void }) {
-  const { sketch, status, edit, positions, readOnly } = useCanvas();
-  const told = status.claims?.[claim];
-  const taken = (name: string) => claimsOf(sketch).includes(name);
-  const rename = (to: string) => {
-    const { sketch: next, renamed } = renameClaim(sketch, claim, to);
-    const { [claimKey(claim)]: place, ...others } = renamedPlaces(positions, sketch, renamed);
-    edit(() => next, place ? { ...others, [claimKey(to)]: place } : others);
-    onSelect(claimId(to));
-  };
-  return (
-    <Form
-      readOnly={readOnly}
-      fields={[
-        {
-          kind: "text",
-          label: "Name",
-          value: claim,
-          api: told?.field ?? "spec.resourceClaims[].name",
-          check: (name) => wrongName(taken, claim, name),
-          onSet: rename,
-        },
-        { kind: "none", label: "Template", api: "metadata.name", more: <code>{told?.template ?? ""}</code> },
-        drawn(partOf(sketch, claim), onSelect),
-      ]}
-    >
-      <p className="dra-hint">A link stays within a claim. Up to 32 devices per claim.</p>
-    </Form>
-  );
-}
-
-function Overview({ onSelect, onClaim }: { onSelect(id: string): void; onClaim(): void }) {
-  const { sketch, edit, readOnly } = useCanvas();
-  const claims = claimsOf(sketch).map((claim) => (
-    <Button key={claim} onClick={() => onSelect(claimId(claim))}>
-      {claim}
-    </Button>
-  ));
-  return (
-    <Form
-      readOnly={readOnly}
-      fields={[
-        {
-          kind: "text",
-          label: "Name",
-          value: sketch.name ?? "claim",
-          api: "metadata.name",
-          check: (name) => wrongName(() => false, "", name),
-          onSet: (name) => edit((s) => ({ ...s, name })),
-        },
-        claims.length > 0 && { kind: "none", label: "Claims", api: "spec.resourceClaims", more: claims },
-        drawn(sketch, onSelect),
-      ]}
-    >
-      {!readOnly && (
-        <div className="dra-row">
-          <Button onClick={onClaim}>+ Add a claim to the pod</Button>
-        </div>
-      )}
-    </Form>
-  );
-}
-
-const drawn = (sketch: ClaimSketch, onSelect: (id: string) => void): FieldRow => ({
-  kind: "none",
-  label: "Draws",
-  group: "Requests and links",
-  more: <Drawn sketch={sketch} onSelect={onSelect} />,
-});
-
-/** The requests and links of a claim, or of all of them, each with a button to its card. */
-function Drawn({ sketch, onSelect }: { sketch: ClaimSketch; onSelect(id: string): void }) {
-  const { status } = useCanvas();
-  const [requests, links] = [requestsOf(sketch), linksOf(sketch)];
-  return (
-    <>
-      {requests.map((request) => (
-        <Button key={request.name} onClick={() => onSelect(requestId(request.name))}>
-          <Letter name={request.name} /> {shortName(request.name)}{" "}
-          <span className="dra-hint">× {amountLabel(request)}</span>
-        </Button>
-      ))}
-      {links.map((link) => (
-        <Button key={link.name} onClick={() => onSelect(linkId(link.name))}>
-          <Strength must={mustOf(link)} /> {linkTitle(link)}: {linkWords(link, status).how}
-        </Button>
-      ))}
-      {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
-    </>
-  );
 }

@@ -89,7 +89,7 @@ export function EndLine({ id, source, target, selected, data }: EdgeProps<EndEdg
     targetY: to.y,
     targetPosition: to.side,
   });
-  const marks = [data?.must ? "is-must" : "is-prefer", selected && "is-selected", data?.problem && "is-wrong"];
+  const marks = [!data?.must && "is-prefer", selected && "is-selected", data?.problem && "is-wrong"];
   return (
     <>
       <BaseEdge id={id} path={path} className={classes("dra-end", ...marks)} interactionWidth={24} />
@@ -194,7 +194,7 @@ export function ClaimFrame({ data, selected }: NodeProps<FrameNode>) {
   const { claim, name, detail, gang, same, values } = data;
   if (same)
     return (
-      <div className={classes("dra-knot is-must is-same", selected && "is-selected")} title={values || undefined}>
+      <div className={classes("dra-knot is-same", selected && "is-selected")} title={values || undefined}>
         <Handles sides={[Position.Top]} />
         <Strength must />
         <span className="dra-knot-words dra-cut">
@@ -226,7 +226,7 @@ export function LinkKnot({ data, selected }: NodeProps<KnotNode>) {
   const { how, where } = linkWords(link, status);
   const must = mustOf(link);
   const marks = [
-    must ? "is-must" : "is-prefer",
+    !must && "is-prefer",
     selected && "is-selected",
     data.candidate && "is-candidate",
     problem && "is-wrong",

@@ -140,7 +140,7 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
   const told = status.requests?.[request.name];
   const gap = status.gates?.firstAvailable;
   return (
-    <div className="dra-stack dra-form">
+    <div className="dra-stack">
       {told?.note && <Wrong>{told.note}</Wrong>}
       <Fields
         readOnly={readOnly}

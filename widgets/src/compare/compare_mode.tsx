@@ -3,7 +3,7 @@
 import { useId, useState } from "react";
 import { Button, CopyButton } from "../components/button";
 import { Bar, PaneProblem, Working } from "../components/content";
-import { Check, EditableName } from "../components/inputs";
+import { EditableName, Ticks } from "../components/inputs";
 import { Term } from "../components/popover";
 import { DiffLines } from "../export/sheet";
 import type { ChipRow, ComparedPlan, CompareRow, ComparisonRow, PlaceRow } from "../generated/models";
@@ -139,7 +139,7 @@ function ColumnHead({ plan }: { plan: ComparedPlan }) {
     );
   return (
     <th scope="col">
-      <div className="dra-row">
+      <div className="dra-row is-tight">
         <EditableName
           name={plan.name}
           title={plan.sentence}
@@ -152,7 +152,7 @@ function ColumnHead({ plan }: { plan: ComparedPlan }) {
           send={{ type: "remove-kept", name: plan.name }}
         />
       </div>
-      {plan.drawn && <span className="dra-dim dra-now">the drawing now</span>}
+      {plan.drawn && <span className="dra-dim">the drawing now</span>}
     </th>
   );
 }
@@ -213,22 +213,13 @@ function Chosen({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan[
       <legend>
         {every.length} plans are kept. Choose up to {most}:
       </legend>
-      {every.map((name) => {
-        const isShown = shown.includes(name);
-        return (
-          <Check
-            key={name}
-            checked={isShown}
-            disabled={isShown ? shown.length === 1 : isFull}
-            onTurn={() => {
-              const names = isShown ? shown.filter((other) => other !== name) : [...shown, name];
-              channel.send({ type: "choose-kept", names });
-            }}
-          >
-            {name}
-          </Check>
-        );
-      })}
+      <Ticks
+        rows={every.map((name) => {
+          const chosen = shown.includes(name);
+          return { name, chosen, isOff: chosen ? shown.length === 1 : isFull };
+        })}
+        onSet={(names) => channel.send({ type: "choose-kept", names })}
+      />
     </fieldset>
   );
 }
@@ -291,7 +282,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
                 })}
               </tr>
             ))}
-          <tr className="dra-compare-pictures">
+          <tr>
             <th scope="row">
               <span className="dra-differs" />
               <span>Devices</span>

@@ -1,7 +1,7 @@
 // What panes contain: bars, cards, chips, sentences with a sign, lists of lines, findings.
 
 import { type ComponentProps, Fragment, type ReactNode } from "react";
-import type { FindingRow } from "../generated/models";
+import type { AskRow, FindingRow } from "../generated/models";
 import { useAnyChannel, useAnyTrait } from "../view/model";
 import { keyed } from "../view/text";
 import { Button, classes, Icon, type IconName } from "./button";
@@ -89,14 +89,17 @@ const SIGNS: Readonly<Record<Tone, IconName>> = { ok: "check", plain: "note", wa
 interface CalloutProps extends ComponentProps<"div"> {
   tone?: Tone;
   icon?: IconName | undefined;
+  text?: ReactNode;
   /** Hides it; undefined where it stays. */
   onHide?: (() => void) | undefined;
 }
 
-export function Callout({ tone = "plain", icon = SIGNS[tone], onHide, className, children, ...others }: CalloutProps) {
+export function Callout({ tone = "plain", icon = SIGNS[tone], text, onHide, ...others }: CalloutProps) {
+  const { className, children, ...more } = others;
   return (
-    <div className={classes("dra-callout", className)} data-tone={tone} {...others}>
+    <div className={classes("dra-callout", className)} data-tone={tone} {...more}>
       <Icon name={icon} />
+      {text && <span>{text}</span>}
       {children}
       {onHide && <Button kind="quiet" icon="cross" label="Hide this message" data-key="hide" onClick={onHide} />}
     </div>
@@ -132,6 +135,21 @@ export function Points({ lines, className }: { lines: readonly string[] | undefi
   );
 }
 
+/** A question to the person, with a button for each answer. */
+export function Question({ className }: { className: string }) {
+  const { text, options = [] } = useAnyTrait("ask") as AskRow;
+  if (!text) return null;
+  return (
+    <Callout tone="warn" className={className} role="alert" text={text}>
+      {options.map(([id, label]) => (
+        <Button key={id} send={{ type: "answer", id }}>
+          {label}
+        </Button>
+      ))}
+    </Callout>
+  );
+}
+
 /** What is wrong with a pane, as a line that can be hidden: what Python says, else what this page found. */
 export function PaneProblem({ own = "", onHide }: { own?: string; onHide?(): void }) {
   const channel = useAnyChannel();
@@ -142,11 +160,7 @@ export function PaneProblem({ own = "", onHide }: { own?: string; onHide?(): voi
   };
   return (
     <div className="dra-pane-problem" role="alert">
-      {text && (
-        <Callout tone="error" onHide={hide}>
-          <span>{text}</span>
-        </Callout>
-      )}
+      {text && <Callout tone="error" text={text} onHide={hide} />}
     </div>
   );
 }

@@ -17,7 +17,7 @@ function Field({ label, children, api, note, beside }: FieldProps & { beside?: R
     <div className="dra-field">
       <label>
         <span className="dra-label">{label}</span>
-        <span className="dra-control">{children}</span>
+        <span>{children}</span>
       </label>
       <Api field={api} />
       {beside}
@@ -33,7 +33,7 @@ function Group({ label, children, api, note, name = label }: FieldProps & { name
       <span className="dra-label" aria-hidden="true">
         {label}
       </span>
-      <div className="dra-control dra-row">{children}</div>
+      <div className="dra-row">{children}</div>
       <Api field={api} />
       {note && <div className="dra-note">{note}</div>}
     </div>
@@ -99,7 +99,7 @@ interface FormProps {
 
 export function Form({ fields, readOnly = false, children }: FormProps) {
   return (
-    <div className="dra-stack dra-form">
+    <div className="dra-stack">
       <Fields fields={fields} readOnly={readOnly} />
       {children}
     </div>

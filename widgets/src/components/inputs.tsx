@@ -296,6 +296,30 @@ export function Check({ onTurn, children, ...others }: CheckProps) {
   );
 }
 
+export interface Tick {
+  readonly name: string;
+  readonly words?: ReactNode;
+  readonly chosen?: boolean;
+  readonly isOff?: boolean;
+  readonly title?: string | undefined;
+}
+
+/** A box to tick for each row; `onSet` gets the names of those that are chosen. */
+export function Ticks({ rows, onSet }: { rows: readonly Tick[]; onSet(names: string[]): void }) {
+  const chosen = rows.filter((one) => one.chosen).map((one) => one.name);
+  return rows.map(({ name, words = name, chosen: isChosen = false, isOff, title }) => (
+    <Check
+      key={name}
+      checked={isChosen}
+      disabled={isOff}
+      title={title}
+      onTurn={(isOn) => onSet(isOn ? [...chosen, name] : chosen.filter((other) => other !== name))}
+    >
+      {words}
+    </Check>
+  ));
+}
+
 /** What is on or off at once. */
 export function Switch({ checked, children, ...others }: CheckProps) {
   return (

@@ -14,6 +14,7 @@ import {
 } from "react";
 import type { Tile } from "../generated/models";
 import { onArrows } from "../view/keys";
+import { keyed } from "../view/text";
 import { Button, classes } from "./button";
 import { Lines } from "./content";
 
@@ -116,6 +117,17 @@ export function Figure({ row }: { row: Tile }) {
   );
 }
 
+/** Numbers beside each other. */
+export function Figures({ rows }: { rows: readonly Tile[] }) {
+  return (
+    <div className="dra-tiles">
+      {keyed(rows, (row) => row.caption).map(([key, row]) => (
+        <Figure key={key} row={row} />
+      ))}
+    </div>
+  );
+}
+
 /** A word of which the popover says what it means. */
 export function Term({ title, text }: { title: string; text: string }) {
   return (
@@ -182,6 +194,20 @@ const MenuContext = createContext<Open>(() => undefined);
 
 /** Return what opens a menu: at the pointer, or under the element if the keyboard pressed it. */
 export const useMenu = (): Open => useContext(MenuContext);
+
+/** A button with dots that opens a menu of what can be done with something. */
+export function MenuButton({ of, items }: { of: string; items: readonly MenuItem[] }) {
+  const menu = useMenu();
+  return (
+    <Button
+      kind="quiet"
+      icon="dots"
+      label={`Actions for ${of}`}
+      aria-haspopup="menu"
+      onClick={(event) => menu(event, of, items)}
+    />
+  );
+}
 
 export function MenuProvider({ children }: { children: ReactNode }) {
   const [opened, setOpened] = useState<Opened | null>(null);

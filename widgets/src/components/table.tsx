@@ -272,7 +272,7 @@ export function LongTable({ label, columns, rows, widths, note, lit = NONE, cell
                 style={{ top: `${index * ROW}px` }}
               >
                 {columns.map((name, column) => (
-                  <div key={name} className="dra-td dra-cut" role="gridcell" title={row.cells[column] ?? ""}>
+                  <div key={name} className="dra-cut" role="gridcell" title={row.cells[column] ?? ""}>
                     {cell?.(row, column) ?? row.cells[column] ?? ""}
                   </div>
                 ))}
@@ -316,13 +316,12 @@ interface HeadProps {
 
 function Head({ columns, order, onSort }: HeadProps) {
   return (
-    <div className="dra-tr dra-thead" role="row">
+    <div className="dra-tr" role="row">
       {columns.map((name, column) => {
         const isSorted = column === order.column;
         return (
           <div
             key={name}
-            className="dra-td"
             role="columnheader"
             aria-sort={isSorted ? (order.isFalling ? "descending" : "ascending") : "none"}
           >

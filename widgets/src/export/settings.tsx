@@ -5,8 +5,8 @@ import { Browse } from "../components/browse";
 import { Button } from "../components/button";
 import { Card, Points } from "../components/content";
 import { type FieldRow, Form } from "../components/form";
-import { Check, named, optionsOf, Switch } from "../components/inputs";
-import type { ExportRow, ExtraRow, GangSheetRow, MeasureRow, PlanViewMessage } from "../generated/models";
+import { Check, named, optionsOf, Switch, Ticks } from "../components/inputs";
+import type { ExportRow, GangSheetRow, MeasureRow, PlanViewMessage } from "../generated/models";
 import { useChannel } from "../plan/model";
 import { onEnter } from "../view/keys";
 
@@ -50,7 +50,15 @@ function useCommonFields(row: ExportRow, canPatch = true) {
         {templates.length > 0 && (
           <div role="group" aria-label="Pod templates that get the claim">
             <Ticks
-              rows={templates.map(({ path, words, chosen }) => ({ name: path, path, words, chosen }))}
+              rows={templates.map(({ path, words, chosen = false }) => ({
+                name: path,
+                chosen,
+                words: (
+                  <>
+                    <code>{path}</code> <span className="dra-dim">{words}</span>
+                  </>
+                ),
+              }))}
               onSet={(paths) => choose({ templates: paths })}
             />
           </div>
@@ -73,23 +81,6 @@ function useCommonFields(row: ExportRow, canPatch = true) {
     onSet: (value) => choose({ folder: value.trim() }),
   };
   return { release, namespace, workload, folder };
-}
-
-type Tick = ExtraRow & { path?: string };
-
-/** A box to tick for each row; `onSet` gets the names of those that are chosen. */
-function Ticks({ rows, onSet }: { rows: readonly Tick[]; onSet(names: string[]): void }) {
-  const chosen = rows.filter((one) => one.chosen).map((one) => one.name);
-  return rows.map(({ name, path, words, chosen: isChosen = false }) => (
-    <Check
-      key={name}
-      checked={isChosen}
-      onTurn={(isOn) => onSet(isOn ? [...chosen, name] : chosen.filter((other) => other !== name))}
-    >
-      {path && <code>{path} </code>}
-      <span className={path && "dra-dim"}>{words}</span>
-    </Check>
-  ));
 }
 
 // Measure it: two Jobs to export, and the two numbers that replace the published range.

@@ -67,10 +67,10 @@ function Files({ row, taking, onTake }: FilesProps) {
     const others = [...taking.left].filter((one) => one !== name);
     onTake({ ...taking, left: new Set(isOn ? others : [...others, name]) });
   };
-  if (!all.length) return <div className="dra-sheet-right dra-column" />;
+  if (!all.length) return <div className="dra-column" />;
   return (
-    <div className="dra-sheet-right dra-column">
-      <div className="dra-row dra-files-title">
+    <div className="dra-column">
+      <div className="dra-row">
         <h3>
           {counted(all.length, "file")} in {row.choice.folder || "manifests"}
         </h3>
@@ -222,11 +222,7 @@ function Pin({ row, pinned }: { row: ExportRow; pinned: OutcomeRow }) {
       <Switch checked={row.pin ?? false} onTurn={(pin) => channel.send({ type: "choose-export", pin })}>
         <b>Pin so that it allocates this plan</b>
       </Switch>
-      <Callout tone={TONES[pinned.verdict]}>
-        <span>
-          {pinned.sentence} {row.price ? `Price: ${row.price}.` : ""}
-        </span>
-      </Callout>
+      <Callout tone={TONES[pinned.verdict]} text={`${pinned.sentence} ${row.price ? `Price: ${row.price}.` : ""}`} />
     </div>
   );
 }
@@ -275,21 +271,12 @@ function Write({ row, taking }: { row: ExportRow; taking: Taking }) {
           !worse && <p className="dra-dim">Valid for {row.release}. Nothing is written until you press Export.</p>
         )}
         {without.some((file) => file.state !== "unchanged") && (
-          <Callout tone="warn">
-            <span>
-              {counted(without.length, "file")} left out. The folder keeps what it has of them, and the simulation is
-              about all files.
-            </span>
-          </Callout>
+          <Callout
+            tone="warn"
+            text={`${counted(without.length, "file")} left out. The folder keeps what it has of them, and the simulation is about all files.`}
+          />
         )}
-        {worse && (
-          <Callout tone="warn">
-            <span>
-              {row.gang ? "" : "These manifests do not achieve the plan. "}
-              {worse}
-            </span>
-          </Callout>
-        )}
+        {worse && <Callout tone="warn" text={row.gang ? worse : `These manifests do not achieve the plan. ${worse}`} />}
       </div>
       {asked.length > 0 && (
         <Check checked={overwrite} onTurn={setOverwrite}>

@@ -45,7 +45,7 @@ export function AddingButton() {
 export function Adding() {
   const row = useTrait("fleet_adding");
   return (
-    <section className="dra-stack dra-adding" aria-label="Nodes to add">
+    <section className="dra-stack" aria-label="Nodes to add">
       <Answer row={row} />
       <Choices row={row} />
     </section>
@@ -59,9 +59,7 @@ function Answer({ row }: { row: AddingRow }) {
   if (working)
     return (
       <div className="dra-card">
-        <p className="dra-adding-verdict" role="status">
-          Looking for the cheapest nodes …
-        </p>
+        <p role="status">Looking for the cheapest nodes …</p>
         <div className="dra-row">
           <progress aria-label="Looking for the cheapest nodes" />
           <Button send={{ type: "stop-finding" }}>Stop</Button>
@@ -84,11 +82,11 @@ function Answer({ row }: { row: AddingRow }) {
     );
   return (
     <div className={classes("dra-card", stale && "is-stale")} data-found={found}>
-      <Callout {...SIGNS[found]} className="dra-adding-verdict" role="status">
+      <Callout {...SIGNS[found]} role="status">
         <b>{verdict}</b>
       </Callout>
       {stale && (
-        <p className="dra-adding-stale">
+        <p>
           {needed
             ? "The workloads, the cluster or the choice below changed since."
             : "This was the answer before the last change. All pods have a place now."}
@@ -117,7 +115,7 @@ function Rows({ row }: { row: AddingRow }) {
   const { rows = [], total = ["", ""], word = "" } = row;
   return (
     <Table
-      className="is-numbers dra-adding-rows"
+      className="is-numbers"
       caption="Nodes to add"
       isCaptionHidden
       columns={["copy of", word || "place", "nodes", "cost"].map((text) => [text, text])}
@@ -148,7 +146,7 @@ function Request({ row }: { row: AddingRow }) {
     if (text.current) selectAll(text.current);
   };
   return (
-    <div className="dra-stack dra-adding-request">
+    <div className="dra-stack">
       <h3>Request these nodes from Cluster Autoscaler</h3>
       {request && (
         <div className="dra-row">

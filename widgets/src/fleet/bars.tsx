@@ -12,7 +12,7 @@ import { useChannel, useTrait } from "../plan/model";
 // The list of bars: only those in sight exist, and pods can be dragged from one to another.
 export type BarRow = NonNullable<BarTable["rows"]>[number];
 const DRAGGED = "application/x-dra-pod";
-const ROW = 34;
+const ROW = 36;
 const PARTS = [
   ["used", "in use"],
   ["planned", "planned"],
@@ -154,7 +154,7 @@ function NodeBar({ row, top, isGrouped, isShort, isChosen }: NodeBarProps) {
         })}
       />
       {isGrouped ? (
-        <span className={classes("dra-number", Boolean(values[3]) && "is-stranded")}>{number(values[3] ?? 0)}</span>
+        <span className="dra-number">{number(values[3] ?? 0)}</span>
       ) : (
         <Pods node={id} words={pods} isFull={!values[1] && !values[2] && !values[3]} />
       )}

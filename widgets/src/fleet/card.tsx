@@ -1,7 +1,7 @@
 // What is chosen: a node with its pods and its picture, or the nodes of a group.
 
 import { type ComponentProps, type MouseEvent, useLayoutEffect, useRef, useState } from "react";
-import { Button } from "../components/button";
+import { Button, classes } from "../components/button";
 import { Card, Lines } from "../components/content";
 import { useMenu } from "../components/popover";
 import type { PodsRow, WhyNotRow } from "../generated/models";
@@ -70,7 +70,7 @@ function Why({ why }: { why: WhyNotRow }) {
     <section className="dra-stack dra-fleet-why" aria-label={why.title}>
       <h4>{why.title}</h4>
       <Lines lines={why.lines} />
-      <div className="dra-why-requests">
+      <div>
         {keyed(why.requests ?? [], (row) => row.title).map(([key, row]) => (
           <TestBars key={key} row={row} />
         ))}
@@ -130,7 +130,7 @@ function Picture({ svg }: { svg: string }) {
 }
 
 /** A picture that Python has drawn. */
-export function SvgPicture({ svg, ...others }: { svg: string } & ComponentProps<"div">) {
+export function SvgPicture({ svg, className, ...others }: { svg: string } & ComponentProps<"div">) {
   const root = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState("");
   useLayoutEffect(() => {
@@ -145,7 +145,7 @@ export function SvgPicture({ svg, ...others }: { svg: string } & ComponentProps<
   return (
     <>
       {problem && <p className="dra-wrong">{problem}</p>}
-      <div ref={root} {...others} />
+      <div ref={root} className={classes("dra-svg", className)} {...others} />
     </>
   );
 }

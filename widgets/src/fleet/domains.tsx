@@ -283,16 +283,10 @@ function Domain({
       tabIndex={-1}
       onClick={onChoose}
     >
-      <span
-        className="dra-domain-name dra-clamp"
-        style={{ paddingLeft: `${depth * 14}px` }}
-        title={row.id.split("\n").at(-1)}
-      >
+      <span className="dra-clamp" style={{ paddingLeft: `${depth * 14}px` }} title={row.id.split("\n").at(-1)}>
         {name}
       </span>
-      <span className="dra-domain-nodes">
-        {!isOuter && (boxes.length ? <Boxes rows={boxes} /> : <Shares sums={sums} />)}
-      </span>
+      <span>{!isOuter && (boxes.length ? <Boxes rows={boxes} /> : <Shares sums={sums} />)}</span>
       <b className="dra-domain-holds dra-toned" data-tone={tone}>
         {!isOuter && <Icon name={icon} />}
         {holds}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { Button, classes } from "../components/button";
 import { PaneProblem } from "../components/content";
 import { Choice, optionsOf } from "../components/inputs";
-import { Figure, MenuProvider } from "../components/popover";
+import { Figures, MenuProvider } from "../components/popover";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
 import { Headline, type Sign } from "../plan/verdict";
@@ -33,7 +33,7 @@ function Verdict() {
   return (
     <div className={classes("dra-answer dra-fleet-verdict", stale && "is-stale")} data-state={state}>
       <div className="dra-answer-text dra-column">
-        <p className="dra-asked">{asked}</p>
+        <p className="dra-asked dra-dim">{asked}</p>
         <Headline sign={SIGNS[state] ?? ["note", ""]} words={verdict} />
         <div className="dra-row dra-fleet-proof">
           <span>{proof}</span>
@@ -42,13 +42,7 @@ function Verdict() {
         </div>
         {scheduler && <p className="dra-fleet-scheduler">{scheduler}</p>}
       </div>
-      <ul className="dra-tiles" aria-label="Numbers">
-        {tiles.map((tile) => (
-          <li key={`${tile.caption} ${tile.value}`}>
-            <Figure row={tile} />
-          </li>
-        ))}
-      </ul>
+      <Figures rows={tiles} />
     </div>
   );
 }

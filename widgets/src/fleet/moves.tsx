@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { Button, CopyButton } from "../components/button";
 import { Card, Lines } from "../components/content";
 import { Form } from "../components/form";
-import { Check, Choice, optionsOf } from "../components/inputs";
+import { Choice, optionsOf, Ticks } from "../components/inputs";
 import type { MovableRow, MoveRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { useSize } from "../view/grid";
@@ -42,7 +42,7 @@ export function Moves() {
         )}
       </div>
       <p role="status">{sentence}</p>
-      <div ref={place}>{svg && <SvgPicture svg={svg} className="dra-moves-picture" />}</div>
+      <div ref={place}>{svg && <SvgPicture svg={svg} />}</div>
       <div className="dra-grid dra-moves-cards">
         {steps.length > 0 && (
           <Card title="Moves in order" tools={fix ? <Apply fix={fix} /> : undefined}>
@@ -68,7 +68,7 @@ function Steps({ steps }: { steps: readonly MoveRow[] }) {
   const list = useRef<HTMLUListElement>(null);
   return (
     <>
-      <ul ref={list} className="dra-move-steps" tabIndex={-1}>
+      <ul ref={list} className="dra-stack dra-move-steps" tabIndex={-1}>
         {keyed(steps, (one) => one.pod).map(([key, { pod, words, number = 0, lines }]) => (
           <li key={key} data-lost={number ? undefined : ""}>
             <b className="dra-move-number">{number || "✕"}</b>
@@ -106,26 +106,18 @@ function Movable({ row: { namespaces = [], labels = "", lines = [] } }: { row: M
     setClicked(names);
     channel.send({ type: "set-movable", namespaces: names.length === namespaces.length ? [] : names, labels: text });
   };
-  const turn = (name: string, isOn: boolean) =>
-    send(isOn ? [...chosen, name] : chosen.filter((other) => other !== name), labels);
   return (
     <Card title="Which pods may move">
-      <fieldset className="dra-row dra-movable">
+      <fieldset className="dra-row">
         <legend className="dra-label">Namespaces</legend>
-        {namespaces.map(([name]) => {
-          const isOnly = chosen.length === 1 && chosen.includes(name);
-          return (
-            <Check
-              key={name}
-              checked={chosen.includes(name)}
-              disabled={isOnly}
-              title={isOnly ? "One namespace has to stay chosen" : undefined}
-              onTurn={(now) => turn(name, now)}
-            >
-              {name}
-            </Check>
-          );
-        })}
+        <Ticks
+          rows={namespaces.map(([name]) => {
+            const isOff = chosen.length === 1 && chosen.includes(name);
+            const title = isOff ? "One namespace has to stay chosen" : undefined;
+            return { name, chosen: chosen.includes(name), isOff, title };
+          })}
+          onSet={(names) => send(names, labels)}
+        />
       </fieldset>
       <Form
         fields={[

@@ -6,7 +6,7 @@ import { Button, Icon } from "../components/button";
 import { Chip } from "../components/content";
 import { Form } from "../components/form";
 import { named, type Option, optionsOf } from "../components/inputs";
-import { Popover, useMenu, usePopover } from "../components/popover";
+import { MenuButton, Popover, usePopover } from "../components/popover";
 import { ACTIONS, Table } from "../components/table";
 import type { PlanViewMessage } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
@@ -255,18 +255,9 @@ export function Scenarios() {
 
 function Actions({ name }: { name: string }) {
   const channel = useChannel();
-  const menu = useMenu();
   const items = [
     { label: "Restore", act: () => channel.send({ type: "restore-kept", name }) },
     { label: "Remove", act: () => channel.send({ type: "remove-kept", name }) },
   ];
-  return (
-    <Button
-      kind="quiet"
-      icon="dots"
-      label={`Actions for ${name}`}
-      aria-haspopup="menu"
-      onClick={(event) => menu(event, name, items)}
-    />
-  );
+  return <MenuButton of={name} items={items} />;
 }

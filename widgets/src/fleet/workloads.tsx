@@ -2,11 +2,11 @@
 import { Button } from "../components/button";
 import { Callout } from "../components/content";
 import { Form } from "../components/form";
+import { changedGang, keyOf, levelOf, sameField, sizeFields, toLevel } from "../components/gang_fields";
 import { Choice, EditableName, named, Stepper } from "../components/inputs";
-import { Term, useMenu } from "../components/popover";
-import { sameField } from "../components/same_values";
+import { MenuButton, Term } from "../components/popover";
 import { Table } from "../components/table";
-import type { GangRow, LevelRow, WorkloadRow } from "../generated/models";
+import type { GangRow, WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { keyed } from "../view/text";
 import { FormButton } from "./what_if";
@@ -19,27 +19,20 @@ export function Head({ word }: { word: string }) {
 }
 
 // The gang of a workload: its size, its levels, what the level costs, and what schedulers do with it.
-const keyOf = (row: LevelRow) => `${row.hierarchy ?? ""}/${row.level ?? ""}`;
 const VERDICTS = {
   yes: { tone: "ok" },
   maybe: { tone: "plain", icon: "warning" },
   no: { tone: "error", icon: "cross" },
 } as const;
 
-/** What is changed of a gang; a level of another hierarchy has no preferred level of the one before. */
-function changed(gang: GangRow, by: Partial<GangRow>) {
-  const { size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "", same = [] } = { ...gang, ...by };
-  return { size, min: min >= size ? 0 : min, level, hierarchy, preferLevel: prefer, queue, same };
-}
-
 function Gang({ workload }: { workload: WorkloadRow }) {
   const channel = useChannel();
   const { name } = workload;
   const gang = workload.gang ?? {};
-  const { size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" } = gang;
+  const { level = "", hierarchy = "", prefer = "", queue = "" } = gang;
   const { levels = [], prefers = [], price = [], schedulers = [], stops = [], queues = [], note = "" } = gang;
-  const send = (by: Partial<GangRow>) => channel.send({ type: "set-gang", name, gang: changed(gang, by) });
-  const now = levels.find((row) => row.level === level && (!level || !row.hierarchy || row.hierarchy === hierarchy));
+  const send = (by: Partial<GangRow>) => channel.send({ type: "set-gang", name, gang: changedGang(gang, by) });
+  const now = levelOf(gang);
   return (
     <fieldset className="dra-card dra-fleet-gang">
       <legend className="dra-sr">Gang {name}</legend>
@@ -49,32 +42,19 @@ function Gang({ workload }: { workload: WorkloadRow }) {
         isLabelled
         value={now ? keyOf(now) : ""}
         options={levels.map((row) => ({ value: keyOf(row), label: row.label, title: row.source }))}
-        onChoose={(key) => {
-          const row: LevelRow | undefined = levels.find((one) => keyOf(one) === key);
-          const keeps = !row?.hierarchy || row.hierarchy === hierarchy;
-          const own = row?.hierarchy || (prefer ? hierarchy : "");
-          send({ level: row?.level ?? "", hierarchy: own, prefer: keeps ? prefer : "" });
-        }}
+        onChoose={(key) =>
+          send(
+            toLevel(
+              gang,
+              levels.find((one) => keyOf(one) === key),
+            ),
+          )
+        }
       />
       {note && <p className="dra-dim">{note}</p>}
       <Form
         fields={[
-          {
-            kind: "count",
-            label: "Pods of one gang",
-            name: `pods of one gang of ${name}`,
-            value: String(size),
-            least: 1,
-            onSet: (value) => send({ size: Number(value) }),
-          },
-          {
-            kind: "count",
-            label: "At least",
-            name: `pods that ${name} needs to start`,
-            value: String(min || size),
-            least: 1,
-            onSet: (value) => send({ min: Number(value) }),
-          },
+          ...sizeFields(gang, send, name),
           prefers.length > 1 && {
             kind: "select",
             label: "In as few as possible of",
@@ -206,7 +186,6 @@ export function Workloads() {
 
 function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
   const channel = useChannel();
-  const menu = useMenu();
   const { name, wanted, placed = 0, pins = [], gang } = row;
   const items = [
     {
@@ -245,13 +224,7 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
           )}
         </th>
         <td>
-          <Button
-            kind="quiet"
-            icon="dots"
-            label={`Actions for ${name}`}
-            aria-haspopup="menu"
-            onClick={(event) => menu(event, name, items)}
-          />
+          <MenuButton of={name} items={items} />
         </td>
       </tr>
       <tr>

@@ -123,7 +123,7 @@ export interface CardRow {
   pods?: readonly PodsRow[];
   rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
   svg?: string;
-  why?: WhyStrandedRow;
+  why?: WhyNotRow;
 }
 
 export interface Cell {
@@ -476,7 +476,7 @@ export interface GangRow {
   prefer?: string;
   queue?: string;
   same?: readonly string[];
-  sames?: readonly SameRow[];
+  sames?: readonly SameOption[];
   link?: string;
   values?: string;
   words?: string;
@@ -563,12 +563,10 @@ export interface LayerRow {
 }
 
 export interface LessonHead {
-  id?: string;
   number?: string;
   title?: string;
   minutes?: number;
   progress?: string;
-  done?: boolean;
   tiles?: readonly Tile[];
 }
 
@@ -605,7 +603,6 @@ export interface LinkOption {
 }
 
 export interface LinkRow {
-  label?: string;
   field?: string;
   problem?: string;
   note?: string;
@@ -668,11 +665,6 @@ export interface NodeUseRow {
   nodes?: number;
 }
 
-export interface OfferRow {
-  text?: string;
-  options?: readonly [string, string][];
-}
-
 export interface OpaqueDeviceConfiguration {
   driver?: string;
   parameters?: Readonly<Record<string, unknown>>;
@@ -701,13 +693,11 @@ export interface PaletteRow {
   use?: string;
   chip?: string;
   inCluster?: boolean;
-  driver?: string;
   note?: string;
 }
 
 export interface PartRow {
   classWords?: string;
-  text?: string;
   selectors?: readonly SelectorRow[];
   amounts?: readonly AmountRow[];
   keys?: readonly string[];
@@ -717,7 +707,6 @@ export interface PartRow {
 export interface PendingRow {
   pod: string;
   reason: string;
-  unknown?: boolean;
 }
 
 export interface PinOffer {
@@ -773,7 +762,6 @@ export interface ProblemRow {
 
 export interface ProgressRow {
   text: string;
-  stage?: string;
   bestText?: string;
 }
 
@@ -818,11 +806,12 @@ export interface RequestRow {
   parts?: readonly PartRow[];
 }
 
-export interface SameRow {
+export interface SameOption {
   name: string;
-  label: string;
+  requests: readonly string[];
   reason?: string;
-  requests?: readonly string[];
+  inferred?: boolean;
+  label?: string;
 }
 
 export interface ScenarioRow {
@@ -859,7 +848,6 @@ export interface SourceRow {
 }
 
 export interface StepRow {
-  kind: string;
   label: string;
   state?: "done" | "later" | "now" | "open";
 }
@@ -883,7 +871,6 @@ export interface TaskRow {
   title?: string;
   text?: string;
   ask?: string;
-  node?: string;
   primary?: string;
   action?: "check" | "explain" | "next" | "predict";
   waits?: string;
@@ -913,7 +900,6 @@ export interface Tile {
 }
 
 export interface TraceHead {
-  node?: string;
   title?: string;
   total?: number;
   end?: string;
@@ -979,12 +965,6 @@ export interface WhyRow {
   tried?: readonly string[];
 }
 
-export interface WhyStrandedRow {
-  title?: string;
-  requests?: readonly TestBars[];
-  lines?: readonly string[];
-}
-
 export interface WorkloadRow {
   name: string;
   detail: string;
@@ -1038,7 +1018,7 @@ export interface ClusterBarModel {
   mode: string;
   modes: readonly [string, string][];
   node_use: readonly NodeUseRow[];
-  offer: OfferRow;
+  offer: AskRow;
   pending: readonly PendingRow[];
   problem: string;
   read_at: string;
@@ -1283,7 +1263,7 @@ export type PlanViewMessage =
   | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals?: readonly string[] }
   | { type: "pin-pods"; name: string; node: string; pods?: number }
-  | { type: "print" }
+  | { type: "print"; number?: number }
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
   | { type: "remove-layer"; number: number; count?: number }

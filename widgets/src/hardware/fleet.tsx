@@ -43,12 +43,7 @@ export function FleetStrip() {
   return (
     <>
       {hasRacks && (
-        <Button
-          className="dra-by-rack"
-          pressed={isByRack}
-          title="Show the racks as a heat map"
-          onClick={() => setByRack(!isByRack)}
-        >
+        <Button pressed={isByRack} title="Show the racks as a heat map" onClick={() => setByRack(!isByRack)}>
           Racks
         </Button>
       )}
@@ -139,7 +134,7 @@ function Classes() {
           >
             <span className="dra-cut">{item.label}</span>
             <span className="dra-number">{nodes.toLocaleString("en")}</span>
-            <span className="dra-class-bar">
+            <span>
               <span
                 className="dra-barred"
                 data-fit={fitOf(item)}

@@ -98,8 +98,8 @@ function NodeRow({ toggle, children }: { toggle: ReactNode; children: ReactNode 
   return (
     <div className="dra-row dra-node-row">
       <span className="dra-node-title">
-        <b className="dra-node-name">{name}</b>
-        {caption && <span className="dra-hint dra-equal">{caption}</span>}
+        <b>{name}</b>
+        {caption && <span className="dra-hint"> {caption}</span>}
       </span>
       {best && best !== name && (
         <Button kind="link" data-key="back" send={{ type: "node", name: best }}>
@@ -201,6 +201,7 @@ function GraphPanel({ back, point }: { back: RefObject<HTMLButtonElement | null>
         <>
           <div className="dra-row dra-graph-head">
             <h3>Graph of {node}</h3>
+            <span className="dra-gap" />
             <Button icon="cross" ref={button} onClick={close}>
               Close
             </Button>
@@ -233,15 +234,15 @@ function LessonPicture() {
     <>
       <div className="dra-row dra-hardware-head">
         <h3>{only ? "Node" : best ? "Where it fits" : "Nodes"}</h3>
-        {only ? <b className="dra-node-name">{only}</b> : <FleetStrip />}
+        {only ? <b>{only}</b> : <FleetStrip />}
       </div>
       <PaneProblem own={own} onHide={() => setOwn("")} />
       <div className="dra-hardware-body dra-column">
         {!only && (
           <div className="dra-row dra-node-row">
             <span className="dra-node-title">
-              <b className="dra-node-name">{node}</b>
-              {caption && <span className="dra-hint dra-equal">{caption}</span>}
+              <b>{node}</b>
+              {caption && <span className="dra-hint"> {caption}</span>}
             </span>
             {best && <ShowToggle />}
           </div>

@@ -2,7 +2,7 @@
 import "../lesson_view.css";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Icon } from "../components/button";
-import { Callout, PaneProblem } from "../components/content";
+import { PaneProblem, Question } from "../components/content";
 import { Figure, Popover, usePopover } from "../components/popover";
 import { FullScreen, OpenInTab } from "../view/grid";
 import { onArrows } from "../view/keys";
@@ -54,7 +54,7 @@ function StartOver() {
       <Button {...over.button} data-key="start over">
         Start over
       </Button>
-      <Popover over={over} title="Start this lesson again?" className="dra-lesson-ask">
+      <Popover over={over} title="Start this lesson again?">
         <p>The lesson begins at step 1 with an empty canvas. A copy of your drawing and your progress is kept.</p>
         <div className="dra-row">
           <Button onClick={over.close}>Keep going</Button>
@@ -72,12 +72,12 @@ function Head() {
   return (
     <header className="dra-lesson-head">
       <div className="dra-lesson-titles">
-        <p className="dra-lesson-place">
+        <p className="dra-dim">
           {number}
           {minutes > 0 && ` · about ${minutes} minutes`}
         </p>
         <h2>{title}</h2>
-        <p className="dra-lesson-progress">{progress}</p>
+        <p className="dra-dim">{progress}</p>
       </div>
       {tiles.map((row) => (
         <Figure key={row.caption} row={row} />
@@ -154,7 +154,7 @@ function LessonList() {
     <section className="dra-lessons" aria-label="Lessons">
       <header>
         <h2>{title}</h2>
-        <p>{progress}</p>
+        <p className="dra-dim">{progress}</p>
       </header>
       <ol onKeyDown={onListArrows}>
         {lessons.map(({ id, number, title, minutes = 0, state = "new", words }) => (
@@ -168,11 +168,11 @@ function LessonList() {
             >
               <span className="dra-lesson-dot">{state === "done" ? <Icon name="check" /> : number}</span>
               <b>{title}</b>
-              <span className="dra-lesson-state">
+              <span className="dra-dim">
                 {REACHED[state]}
                 {words && ` · ${words}`}
               </span>
-              <span className="dra-lesson-minutes">{minutes} min</span>
+              <span className="dra-dim dra-number">{minutes} min</span>
             </Button>
           </li>
         ))}
@@ -210,15 +210,15 @@ function Task() {
   return (
     <section className="dra-lesson-task dra-column" aria-label="Task">
       <Rail />
-      <Question />
+      <Question className="dra-lesson-question" />
       <PaneProblem />
       <div ref={body} className="dra-lesson-body dra-column" role="region" aria-label={title} tabIndex={0}>
         <h3>{title}</h3>
         {text && <Paragraphs text={text} />}
         {ask && (
-          <p className="dra-lesson-asked">
+          <b>
             <Line text={ask} />
-          </p>
+          </b>
         )}
         {kind === "predict" && (
           <p className="dra-dim" role="status">
@@ -234,22 +234,6 @@ function Task() {
       </p>
       <Buttons canExplain={sentence.trim() !== ""} onExplain={explain} />
     </section>
-  );
-}
-
-/** The drawing's file was changed elsewhere. */
-function Question() {
-  const { text, options = [] } = useTrait("ask");
-  if (!text) return null;
-  return (
-    <Callout tone="warn" className="dra-lesson-question" role="alert">
-      <span>{text}</span>
-      {options.map(([id, label]) => (
-        <Button key={id} send={{ type: "answer", id }}>
-          {label}
-        </Button>
-      ))}
-    </Callout>
   );
 }
 
@@ -283,14 +267,7 @@ function Buttons({ canExplain, onExplain }: { canExplain: boolean; onExplain(): 
         </Button>
       )}
       {primary && (
-        <Button
-          kind="primary"
-          className="dra-lesson-primary"
-          data-key="primary"
-          aria-disabled={isWaiting}
-          title={waits}
-          onClick={act}
-        >
+        <Button kind="primary" data-key="primary" aria-disabled={isWaiting} title={waits} onClick={act}>
           {primary}
         </Button>
       )}

@@ -40,7 +40,7 @@ export function Explain({ sentence, onChange, onDone }: Props) {
   const id = useId();
   return (
     <>
-      <div className="dra-stack dra-lesson-explain">
+      <div className="dra-stack">
         <label htmlFor={id}>Your sentence</label>
         <input
           id={id}
@@ -91,16 +91,17 @@ export function Hints() {
       <ol className="dra-stack" aria-live="polite">
         {hints.map(({ grade, text, state = "locked", note }, at) => (
           <li key={grade} className="dra-card" data-state={state}>
-            <div className="dra-row dra-lesson-hint-head">
+            <div className="dra-row">
               <b>
                 {at + 1}. {grade}
               </b>
+              <span className="dra-gap" />
               {state === "open" && (
                 <Button label={`Show hint ${at + 1}, ${grade}`} send={{ type: "show-hint" }}>
                   Show
                 </Button>
               )}
-              {note && <span>{note}</span>}
+              {note && <span className="dra-dim">{note}</span>}
             </div>
             {text && <Paragraphs text={text} />}
           </li>
@@ -116,13 +117,7 @@ export function Judged() {
   const stale = useTrait("judged_stale");
   return (
     <div className="dra-card dra-lesson-judged" role="status" data-passed={message ? passed : undefined}>
-      {message && (
-        <Callout tone={passed ? "ok" : "plain"}>
-          <span>
-            <Line text={message} />
-          </span>
-        </Callout>
-      )}
+      {message && <Callout tone={passed ? "ok" : "plain"} text={<Line text={message} />} />}
       {rows.length > 0 && (
         <ul>
           {rows.map(({ text, kept = false }) => (

@@ -167,7 +167,7 @@ export function Find({ onDone }: { onDone(): void }) {
         }}
         onKeyDown={onKeyDown}
       />
-      <ul ref={list} id={`${id}-list`} className="dra-options dra-found" role="listbox" aria-label="Nodes and devices">
+      <ul ref={list} id={`${id}-list`} className="dra-options" role="listbox" aria-label="Nodes and devices">
         {found.map((one, at) => (
           <li
             key={one.id}

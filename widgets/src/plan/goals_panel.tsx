@@ -76,7 +76,7 @@ function Goal({ goal, place, count, onOrder }: { goal: GoalRow; place: number; c
         {place < 0 ? (
           <span className="dra-hint">fixed place</span>
         ) : (
-          <span className="dra-order">
+          <span>
             <Mover goal={goal} step={-1} isAble={place > 0} onOrder={onOrder} />
             <Mover goal={goal} step={1} isAble={place < count - 1} onOrder={onOrder} />
           </span>

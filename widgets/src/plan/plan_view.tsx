@@ -2,7 +2,7 @@
 import "../plan_view.css";
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
 import { CompareMode } from "../compare/compare_mode";
-import { Button, CopyButton, classes } from "../components/button";
+import { Button, CopyButton } from "../components/button";
 import { Callout, FindingsList, PaneProblem } from "../components/content";
 import { Switch } from "../components/inputs";
 import { Popover, usePopover } from "../components/popover";
@@ -155,9 +155,7 @@ function Outgoing({ onYaml }: { onYaml(): void }) {
       <ul>
         {keyed(rows, (row) => row.text).map(([key, row]) => (
           <li key={key}>
-            <Callout tone={row.tone ?? "ok"}>
-              <span>{row.text}</span>
-            </Callout>
+            <Callout tone={row.tone ?? "ok"} text={row.text} />
           </li>
         ))}
       </ul>
@@ -304,7 +302,7 @@ function PlanMode() {
         </div>
       )}
       <AtEnd grid={grid}>
-        <div ref={tabsBox} className={classes("dra-dock dra-column", dock.isOpen && "is-open")}>
+        <div ref={tabsBox} className="dra-dock dra-column">
           {dock.handle && <div {...dock.handle} />}
           <Tabs
             label="Behind the answer"

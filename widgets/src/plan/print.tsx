@@ -24,18 +24,13 @@ function printPage(page: string): void {
 export function usePrint(): () => void {
   const channel = useChannel();
   const { page = "", number = 0 } = useTrait("printed");
-  const printed = useRef(number);
-  const isAsked = useRef(false);
+  const asked = useRef(0);
   useEffect(() => {
-    if (isAsked.current && number !== printed.current && page) {
-      isAsked.current = false;
-      printPage(page);
-    }
-    printed.current = number;
+    if (asked.current && number === asked.current) printPage(page);
   }, [number, page]);
   return useCallback(() => {
-    isAsked.current = true;
-    channel.send({ type: "print" });
+    asked.current = Date.now();
+    channel.send({ type: "print", number: asked.current });
   }, [channel]);
 }
 

@@ -3,10 +3,9 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, classes, Icon, type IconName } from "../components/button";
 import { Callout, Points, type Tone } from "../components/content";
-import { Figure, Popover, usePopover } from "../components/popover";
+import { Figures, Popover, usePopover } from "../components/popover";
 import type { AnswerRow, Fix } from "../generated/models";
 import { useHeightOf } from "../view/grid";
-import { keyed } from "../view/text";
 import { useChannel, useTrait } from "./model";
 
 // The verdict in a sentence, with its sign; those who do not see the sign hear its word.
@@ -146,7 +145,7 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
     >
       <div className="dra-answer-text dra-column">
         {answer.asked && (
-          <p className="dra-asked" title={answer.asked}>
+          <p className="dra-asked dra-dim" title={answer.asked}>
             {answer.asked}
           </p>
         )}
@@ -161,7 +160,7 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
           </Fixes>
         ) : (
           answer.scheduler && (
-            <p className="dra-scheduler">
+            <p className="dra-scheduler dra-dim">
               {answer.scheduler}{" "}
               {answer.differs && (
                 <Button kind="link" data-key="difference" send={{ type: "show-difference" }}>
@@ -175,11 +174,7 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
           <Working work={work} answer={answer} />
         </div>
       </div>
-      <div className="dra-tiles">
-        {keyed(tiles, (row) => row.caption).map(([key, row]) => (
-          <Figure key={key} row={row} />
-        ))}
-      </div>
+      <Figures rows={tiles} />
     </section>
   );
 }
@@ -222,7 +217,7 @@ function Tried({ text }: { text: string }) {
   const [title, ...rest] = text.split(": ");
   return (
     <>
-      <Button kind="link" className="dra-tried" {...over.button} data-key="tried">
+      <Button kind="link" {...over.button} data-key="tried">
         {title}
       </Button>
       <Popover over={over} title={title ?? ""} className="dra-explained">

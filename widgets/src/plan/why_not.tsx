@@ -85,7 +85,7 @@ export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
       {hasTitle && <h3>{title || "Why not?"}</h3>}
       <Lines lines={deviceLines} />
       <p role="status">{sentence || "Click a node to ask why the claim does not go there."}</p>
-      <div className="dra-grid dra-why-requests">
+      <div className="dra-grid">
         {keyed(requests, (row) => row.title).map(([key, row]) => (
           <Bars key={key} row={row} />
         ))}
