@@ -91,7 +91,9 @@ def _starts_together(document: Document, pods: Sequence[PodTemplate], groups: Co
     return bool(written.least) or any(one.required or one.preferred or one.slices for one in levels)
 
 
-def read_workloads(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> tuple[ReadWorkload, ...]:
+def read_workloads(
+    source: str | Path, cluster: Cluster, release: KubernetesRelease | str | None = None
+) -> tuple[ReadWorkload, ...]:
     """Return the workloads in a file or folder whose pods request devices.
 
     Gangs are Job, JobSet, LeaderWorkerSet, MPIJob, Volcano Job, Workload of Kueue, and the pods that name a PodGroup
@@ -101,7 +103,7 @@ def read_workloads(source: str | Path, cluster: Cluster, release: KubernetesRele
     Args:
         source: The file or folder.
         cluster: The cluster, whose Topology objects those of the file join.
-        release: The release of Kubernetes to plan for.
+        release: The release of Kubernetes to plan for; default: that of the cluster.
 
     Returns:
         The workloads in the order of the file.
@@ -113,7 +115,7 @@ def read_workloads(source: str | Path, cluster: Cluster, release: KubernetesRele
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster
+        >>> from dra_lab import PodGroup, Workload, load_cluster
         >>> from dra_lab.exports.gangs.gang_files import gang_files
         >>> from dra_lab import read_workloads, read_sketch
 
@@ -128,11 +130,11 @@ def read_workloads(source: str | Path, cluster: Cluster, release: KubernetesRele
 
         They are read as the gang that was written.
 
-        >>> [read] = read_workloads(".", load_cluster("sample:two-sockets"), KubernetesRelease("1.36"))
+        >>> [read] = read_workloads(".", load_cluster("sample:two-sockets"))
         >>> read.workload.size, read.workload.level, read.queue
         (2, 'kubernetes.io/hostname', 'team-a')
     """
-    manifests = read_manifests([source])
+    manifests, release = read_manifests([source]), cluster.target_release(release)
     cluster = with_topologies(cluster, manifests)
     groups = {item.name: item for item in manifests.documents if item.kind == "PodGroup"}
     every = pods_with_claims(manifests, cluster, release)
