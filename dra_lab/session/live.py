@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dra_lab.errors import InputError
-from dra_lab.gitops.pending import explain, waits_for_devices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.sketch import pod_drawing
@@ -101,6 +100,8 @@ class Pending(Job[Explanation]):
 
     def ask(self, snapshot: Cluster) -> None:
         """Explain the pods of a snapshot, once."""
+        from dra_lab.gitops.pending import waits_for_devices
+
         if snapshot is self._asked:
             return
         is_followed, self._asked = self._asked is not None and self._asked.name == snapshot.name, snapshot
@@ -111,6 +112,8 @@ class Pending(Job[Explanation]):
             self.start(lambda run: self._explained(run, snapshot, _REST if is_followed else 0.0))
 
     def _explained(self, run: Run[Explanation], snapshot: Cluster, rest: float) -> Explanation | None:
+        from dra_lab.gitops.pending import explain
+
         if run.stop.wait(rest):
             return None
         return explain(snapshot, release=self._session.release, time_limit=SECONDS, cancel=run.stop)

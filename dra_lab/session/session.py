@@ -24,9 +24,7 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.adding import Adding
 from dra_lab.session.answering import Answering
-from dra_lab.session.comparing import Comparing
 from dra_lab.session.drawings import DrawingFile
-from dra_lab.session.exporting import Exporting
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
 from dra_lab.session.live import LiveCluster, Pending
@@ -82,6 +80,10 @@ class Session(Answering):
         drawn: bool = True,
     ) -> None:
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
+        # A command that reads a plan file needs none of what these load.
+        from dra_lab.session.comparing import Comparing
+        from dra_lab.session.exporting import Exporting
+
         self.profiles = own_profiles(drivers)
         super().__init__(time_limit, drawn=drawn)
         self.file = DrawingFile(Path(file)) if file else None
