@@ -13,7 +13,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_devices, once_per_slice, slice_values
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import Node, ObjectMeta, node_matches
+from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
 from dra_lab.model.release import Gates
 from dra_lab.model.slices import CounterSet, ResourceSlice, grouped, newest, pool_of
 
@@ -119,6 +119,8 @@ def contradictions(cluster: Cluster) -> Mapping[tuple[_Key, int], str]:
 class _Published(Struct, frozen=True):
     """The parts of the pools of all nodes: slices by node and by pool, and kinds of devices.
 
+    `network` are the slices that are not of one node, and `of_place` the positions among them of those that only nodes
+    with a label and its value see, or with a name (label ""); the positions of others are under ("", "").
     `counters` are the slices with shared counters by pool, `everywhere` the pools with counters of which every node
     sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see, and
     `of_slice` those of a single slice, by whether counters count and by its place in memory.
@@ -126,6 +128,7 @@ class _Published(Struct, frozen=True):
 
     by_node: Mapping[str, tuple[ResourceSlice, ...]]
     network: tuple[ResourceSlice, ...]
+    of_place: Mapping[tuple[str, str], Sequence[int]]
     counters: Mapping[_Key, tuple[ResourceSlice, ...]]
     everywhere: frozenset[_Key]
     kinds: DeviceKinds
@@ -139,7 +142,32 @@ def _published(cluster: Cluster, guesses: Guesses) -> _Published:
     counters, kinds = grouped(cluster.counter_slices, pool_of), device_kinds(cluster, guesses)
     everywhere = frozenset(key for key, slices in counters.items() if _is_seen(cluster, key, slices, kinds))
     of_slice = {counting: slice_values(cluster, Pool, counting, guesses) for counting in (False, True)}
-    return _Published(cluster.slices_by_node, cluster.network_slices, counters, everywhere, kinds, of_slice)
+    network, of_place = cluster.network_slices, dict[tuple[str, str], list[int]]()
+    for position, slice_ in enumerate(network):
+        for place in {*_places_of(slice_)}:
+            of_place.setdefault(place, []).append(position)
+    return _Published(cluster.slices_by_node, network, of_place, counters, everywhere, kinds, of_slice)
+
+
+def _places_of(slice_: ResourceSlice) -> Iterator[tuple[str, str]]:
+    """Yield (label, value) of which a node has one, or ("", its name), if it sees a slice; ("", "") if others may."""
+    spec = slice_.spec
+    if spec.shared_counters is not None or spec.all_nodes:
+        yield "", ""
+    elif spec.node_selector is not None:
+        yield from _selected_places(spec.node_selector)
+    for device in (spec.devices or ()) if spec.per_device_node_selection else ():
+        if device.node_name is not None:
+            yield "", device.node_name
+        else:
+            yield from [("", "")] if device.node_selector is None else _selected_places(device.node_selector)
+
+
+def _selected_places(selector: NodeSelector) -> Iterator[tuple[str, str]]:
+    for term in selector.node_selector_terms:
+        named = [("", value) for r in term.match_fields if r.operator == "In" for value in r.values]
+        labels = [[(r.key, value) for value in r.values] for r in term.match_expressions if r.operator == "In"]
+        yield from named or (labels[0] if labels else [("", "")])
 
 
 def _gather(
@@ -149,7 +177,9 @@ def _gather(
     node = cluster.node_named(node_name)
     seen: list[ResourceSlice] = [*published.by_node.get(node_name, ())]
     if published.network:
-        seen += published.network
+        places = (("", ""), ("", node.name), *node.metadata.labels.items())
+        positions = {at for place in places for at in published.of_place.get(place, ())}
+        seen += [published.network[at] for at in sorted(positions)]
     if published.counters and partitionable_devices and counters_everywhere:
         seen += _counters_elsewhere(published, node, seen)
     relevant: dict[_Key, list[ResourceSlice]] = {}

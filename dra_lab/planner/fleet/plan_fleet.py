@@ -81,7 +81,7 @@ def plan_fleet(
     plan = _planned(work, plan)
     # After the time limit the reasons would make the answer late.
     if plan.status is PlanStatus.INFEASIBLE or (plan.pods and not budget.reached):
-        plan = replace(plan, shortfalls=unplaced(fleet, plan))
+        plan = replace(plan, shortfalls=unplaced(fleet, plan, budget))
     # How claims are written depends on all devices. To read them takes as long as to look at every node.
     if first_fit and plan.pods and fleet.scan.complete and not budget.reached:
         plan = _with_first_fit(fleet, plan, order, budget)

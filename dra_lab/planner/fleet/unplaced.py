@@ -13,7 +13,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import Ask, asks
-from dra_lab.planner.budget import Shares
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import FleetPod, FleetProblem
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.plan_pod import plan_pod
@@ -23,7 +23,7 @@ from dra_lab.planner.why.node_reasons import devices
 from dra_lab.sketch.links import listed
 
 
-def unplaced(fleet: FleetProblem, plan: Plan) -> tuple[Shortfall, ...]:
+def unplaced(fleet: FleetProblem, plan: Plan, budget: Budget) -> tuple[Shortfall, ...]:
     """Return, for each workload with replicas that are not placed, what each of its requests lacks after the plan.
 
     Devices that a request alone decides are counted (`count`): with fewer free than one replica takes there is a
@@ -43,7 +43,7 @@ def unplaced(fleet: FleetProblem, plan: Plan) -> tuple[Shortfall, ...]:
     found: list[Shortfall] = []
     for pod, missing in short:
         mine = list(_lacking(fleet, pod, taken, missing, whole=whole))
-        alone = None if mine or placed[pod.workload.name] else _alone(fleet, pod, missing)
+        alone = None if mine or placed[pod.workload.name] else _alone(fleet, pod, missing, budget)
         found.extend(mine or ([] if whole and alone is None else [alone or _together(fleet, pod, missing)]))
     return tuple(found)
 
@@ -97,11 +97,12 @@ def _no_place(pod: FleetPod, missing: int) -> str:
     return f"1 replica of {name} has no place" if missing == 1 else f"{missing:,} replicas of {name} have no place"
 
 
-def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None:
+def _alone(fleet: FleetProblem, pod: FleetPod, missing: int, budget: Budget) -> Shortfall | None:
     """Return why not even one pod fits, as its plan says it; None if one fits alone, or if that is not known."""
     claims = replace(read_claims(pod.workload), nodes=fleet.scan.rules.only)
+    seconds = budget.shares.explain if budget.left is None else min(budget.shares.explain, budget.left)
     try:
-        plan = plan_pod(fleet.scan.cluster, claims, release=fleet.scan.release, time_limit=Shares().explain)
+        plan = plan_pod(fleet.scan.cluster, claims, release=fleet.scan.release, time_limit=seconds)
     except DraLabError:
         return None
     if plan.status is not PlanStatus.INFEASIBLE or not plan.shortfalls:
