@@ -119,8 +119,8 @@ def contradictions(cluster: Cluster) -> Mapping[tuple[_Key, int], str]:
 class _Published(Struct, frozen=True):
     """The parts of the pools of all nodes: slices by node and by pool, and kinds of devices.
 
-    `network` are the slices that are not of one node, and `of_place` the positions among them of those that only nodes
-    with a label and its value see, or with a name (label ""); the positions of others are under ("", "").
+    `network` are the slices that are not of one node. `of_place` has the positions of those among them that only nodes
+    with a label and its value see, or with a name (label ""); all others are under ("", "").
     `counters` are the slices with shared counters by pool, `everywhere` the pools with counters of which every node
     sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see, and
     `of_slice` those of a single slice, by whether counters count and by its place in memory.
