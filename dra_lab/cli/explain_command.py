@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 def _one_claim(options: argparse.Namespace) -> ClaimOptions:
     """Return the only --claim of a command. Raises InputError without one, or for several."""
     if "claims" not in options:
-        from dra_lab.gitops.pending import READ_PODS
+        from dra_lab.gitops.object_pods import READ_PODS
 
         pods = "" if options.cluster.startswith("sample:") else f". To explain pending pods, read them too: {READ_PODS}"
         raise InputError(f"--claim is missing; {what_to_try(options.cluster)}{pods}")

@@ -26,8 +26,8 @@ from dra_lab.gitops.extended_resources import (
     unserved_resources,
 )
 from dra_lab.gitops.folder import Manifests, read_manifests
-from dra_lab.gitops.object_pods import PodTemplate, namespace_of, subjects_of
-from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
+from dra_lab.gitops.object_pods import PodTemplate, namespace_of, pod_named, subjects_of, template_of
+from dra_lab.gitops.pending import WaitingPod
 from dra_lab.gitops.references import CLAIM, TEMPLATE, WrittenClaim, WrittenObjects, check_references, every_claim
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster

@@ -1,4 +1,4 @@
-"""The pods of an object, with the claims that they name."""
+"""The pods of an object, and of a cluster, with the claims that they name."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from dra_lab.findings import Finding, Severity
+import msgspec
+
+from dra_lab.errors import InputError, did_you_mean
+from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.folder import Document
 from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.pods import Pod
+from dra_lab.topology.hierarchy_findings import some
 
 _MOST_PODS = 2**31 - 1
 """Counts of pods are whole numbers of 32 bits in the API."""
 
 DEFAULT_NAMESPACE = "default"
+
+READ_PODS = "kubectl get pods,resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses,nodes -A -o json"
+"""The command that writes everything that explains a pending pod into one file."""
 
 _COUNTED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job", "CronJob")
 
@@ -155,3 +164,27 @@ def claim_entries(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
             source = entry.get("source")
             older = ", ".join(f"{key}: {value}" for key, value in source.items()) if isinstance(source, Mapping) else ""
             yield PodClaim(name, template, claim, f"{path}.resourceClaims[{index}]", older)
+
+
+def pod_named(cluster: Cluster, name: str) -> Pod:
+    """Return the pod of `namespace/name`, or of a name that one pod has. Raises InputError for others."""
+    names = [(pod, f"{pod.metadata.namespace or DEFAULT_NAMESPACE}/{pod.metadata.name}") for pod in cluster.pods]
+    found = [(pod, full) for pod, full in names if name in (pod.metadata.name, full)]
+    if len(found) == 1:
+        return found[0][0]
+    every = [full for _, full in names]
+    if found:
+        full_names = some(sorted(full for _, full in found))
+        raise InputError(f"{len(found)} pods are called {name}: {full_names}; write --pod NAMESPACE/NAME")
+    if not every:
+        raise InputError(f"no pods were read of {cluster.name}; write them with: {READ_PODS}")
+    kept = " that use claims" if cluster.resource_versions else ""
+    raise InputError(f"there is no pod {name!r} among the {len(every):,} pods{kept}{did_you_mean(name, every)}")
+
+
+def template_of(pod: Pod, cluster: Cluster) -> PodTemplate:
+    """Return a pod of a cluster as a pod of a file has it."""
+    value: Mapping[str, Any] = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(msgspec.json.encode(pod))}
+    value = {**value, "spec": value.get("spec", {})}
+    document = Document(value, Origin(cluster.name, object=f"Pod/{pod.metadata.name}"), lambda _: 0)
+    return PodTemplate(document, "spec", value["spec"], claims=tuple(claim_entries(value["spec"], "spec")))

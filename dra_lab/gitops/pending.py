@@ -7,15 +7,15 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 import msgspec
 
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.findings import Origin, sentence_case
+from dra_lab.findings import sentence_case
 from dra_lab.gitops.extended_resources import EXTENDED, extended_spec
-from dra_lab.gitops.folder import Document, Manifests
-from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodTemplate, claim_entries, namespace_of
+from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.object_pods import PodTemplate, namespace_of, pod_named, template_of
 from dra_lab.gitops.pending_devices import AskedDevices, DeviceAnswer, device_answer
 from dra_lab.gitops.references import HeldClaims, WrittenObjects, check_references
 from dra_lab.gitops.taint_rule import read_rule, rule_explanation
@@ -38,9 +38,6 @@ from dra_lab.sketch.links import listed
 from dra_lab.sketch.read_back import sketch_of
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import printable
-
-READ_PODS = "kubectl get pods,resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses,nodes -A -o json"
-"""The command that writes everything that explains a pending pod into one file."""
 
 _KUEUE_GATE, _KUEUE_QUEUE = "kueue.x-k8s.io/admission", "kueue.x-k8s.io/queue-name"
 _MOST_RESERVED = 256
@@ -194,30 +191,6 @@ def _alike(waiting: WaitingPod) -> bytes:
     spec = {key: part for key, part in waiting.pod.spec.items() if key != "volumes"}
     own = (spec, waiting.queue, value_at(value, "status.phase"), value_at(value, "metadata.deletionTimestamp"))
     return msgspec.json.encode((namespace_of(waiting.pod), own, parts, [*not_checked(waiting.pod.spec)]))
-
-
-def pod_named(cluster: Cluster, name: str) -> Pod:
-    """Return the pod of `namespace/name`, or of a name that one pod has. Raises InputError for others."""
-    names = [(pod, f"{pod.metadata.namespace or DEFAULT_NAMESPACE}/{pod.metadata.name}") for pod in cluster.pods]
-    found = [(pod, full) for pod, full in names if name in (pod.metadata.name, full)]
-    if len(found) == 1:
-        return found[0][0]
-    every = [full for _, full in names]
-    if found:
-        full_names = some(sorted(full for _, full in found))
-        raise InputError(f"{len(found)} pods are called {name}: {full_names}; write --pod NAMESPACE/NAME")
-    if not every:
-        raise InputError(f"no pods were read of {cluster.name}; write them with: {READ_PODS}")
-    kept = " that use claims" if cluster.resource_versions else ""
-    raise InputError(f"there is no pod {name!r} among the {len(every):,} pods{kept}{did_you_mean(name, every)}")
-
-
-def template_of(pod: Pod, cluster: Cluster) -> PodTemplate:
-    """Return a pod of a cluster as a pod of a file has it."""
-    value: Mapping[str, Any] = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(msgspec.json.encode(pod))}
-    value = {**value, "spec": value.get("spec", {})}
-    document = Document(value, Origin(cluster.name, object=f"Pod/{pod.metadata.name}"), lambda _: 0)
-    return PodTemplate(document, "spec", value["spec"], claims=tuple(claim_entries(value["spec"], "spec")))
 
 
 def reason_of(

@@ -80,9 +80,8 @@ class Session(Answering):
         drawn: bool = True,
     ) -> None:
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
-        # A command that reads a plan file needs none of what these load.
         from dra_lab.session.comparing import Comparing
-        from dra_lab.session.exporting import Exporting
+        from dra_lab.session.exporting import Exporting  # which a command that only reads a plan file does not load
 
         self.profiles = own_profiles(drivers)
         super().__init__(time_limit, drawn=drawn)
