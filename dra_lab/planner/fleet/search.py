@@ -264,19 +264,22 @@ def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
     budget, fleet = work.budget.part(work.budget.shares.first), work.question.fleet
     table_of = {id(table.site): table for table in tables if not table.site.nodes}
     loose = place_tables(work, [table.site for table in table_of.values()], loose=True) if table_of else PlacedPods()
-    for placed, _, counts in loose.placed():
-        if id(placed.site) in table_of and any(counts):
-            table_of[id(placed.site)].start(placed, counts)
+    # Equal nodes of a plan start their table once.
+    found = {(id(placed.site), counts): placed for placed, _, counts in loose.placed() if any(counts)}
+    started = {site for site, _ in found} & table_of.keys()
+    for (site, counts), placed in found.items():
+        if site in started:
+            table_of[site].start(placed, counts)
     claims, goals = (
         [PodAsWritten(fleet, pod) for pod in fleet.pods] if tables else [],
         device_goals(work.question.order),
     )
     filled = [FirstFitPods(fleet, table.site, goals, claims) for table in tables]
     for first in range(len(fleet.pods)):
-        # The first plan has all the time: what comes after it only improves or proves it.
-        filling = budget if first or loose.tables else work.budget
         order = (*range(first, len(fleet.pods)), *range(first))
         for table, by_scheduler in zip(tables, filled, strict=True):
+            # The first plan has all the time: what comes after it only improves or proves it.
+            filling = budget if first or id(table.site) in started else work.budget
             most = [min(count, budget.sizes.node_pods) for count in table.demand]
             if not filling.reached:
                 table.fill(by_scheduler.placed(order, most, filling), filling)
