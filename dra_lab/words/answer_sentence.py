@@ -97,7 +97,7 @@ def allocated_words(plan: Plan) -> str:
 
 
 def _no_time(plan: Plan) -> str:
-    unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    unknown = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
     nodes = f"; {counted(unknown, 'node')} not decided, raise the time limit" if unknown else ""
     return f"there was not enough time{nodes}"
 
@@ -155,7 +155,7 @@ def _offer(plan: Plan) -> str:
 
 
 def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
-    total = sum(len(node_class.nodes) for node_class in plan.node_classes)
+    total = sum(len(fit.members) for fit in plan.node_classes)
     if not total:
         return f"Fits on {plan.node}."
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)

@@ -135,7 +135,7 @@ def proof_words(plan: Plan, most: int | None = None) -> str:
         unknown = any(goal.unknown for goal in plan.goals)
         return "proven optimal for the places that are known" if unknown else "proven optimal"
     left_open = [_open(goal) for goal in plan.goals if not goal.proven]
-    nodes = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    nodes = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
     left_open += [f"{counted(nodes, 'node')} not decided"] if nodes else []
     if not left_open and plan.goals and plan.goal(DAMAGE) is None:
         left_open.append(f"the goal {DAMAGE} was not counted")
