@@ -13,6 +13,7 @@ import {
 import { Browse } from "../components/browse";
 import { Button, CopyButton, classes, Icon } from "../components/button";
 import { Callout } from "../components/content";
+import { Input } from "../components/inputs";
 import { Popover, usePopover } from "../components/popover";
 import type { SourceRow } from "../generated/models";
 import { onArrows, onEnter } from "../view/keys";
@@ -206,14 +207,10 @@ export function useSourcePicker(
       <SourceList list={list} opened={opened} onTake={load} />
       <h3>Your cluster</h3>
       <div className="dra-row">
-        <input
+        <Input
           ref={path}
-          className="dra-input"
-          type="text"
           placeholder="path of a file, folder or .tar.gz"
           aria-label="Path of a file, folder or .tar.gz"
-          spellCheck={false}
-          autoComplete="off"
           onKeyDown={onEnter(() => load(path.current?.value ?? ""))}
         />
         <Browse what="any" path="" onChoose={load} />

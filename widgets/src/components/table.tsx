@@ -18,6 +18,7 @@ import { useSize } from "../view/grid";
 import { stepOf, stepped } from "../view/keys";
 import { keyed } from "../view/text";
 import { Button, classes } from "./button";
+import { Input } from "./inputs";
 
 // A table of a few rows: the first column are the headings of the rows.
 interface TableRow {
@@ -294,8 +295,7 @@ function Filter({ label, onFilter }: { label: string; onFilter(text: string): vo
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
-    <input
-      className="dra-input"
+    <Input
       type="search"
       placeholder="Filter"
       aria-label={`Filter: ${label}`}

@@ -310,7 +310,7 @@ function Sheet({ row }: { row: ExportRow }) {
       onClose={() => channel.send({ type: "close-export" })}
     >
       <Outcome row={row} />
-      <div className="dra-sheet-body">
+      <div className="dra-split">
         <div className="dra-stack dra-sheet-left">
           {row.gang ? <GangSettings row={row} gang={row.gang} /> : <Settings row={row} />}
           {row.measure && <Measure measure={row.measure} />}

@@ -3,6 +3,7 @@
 import { useId } from "react";
 import { Button } from "../components/button";
 import { Callout, Card } from "../components/content";
+import { Input } from "../components/inputs";
 import { onEnter } from "../view/keys";
 import { keyed } from "../view/text";
 import { useTrait } from "./model";
@@ -42,12 +43,10 @@ export function Explain({ sentence, onChange, onDone }: Props) {
     <>
       <div className="dra-stack">
         <label htmlFor={id}>Your sentence</label>
-        <input
+        <Input
           id={id}
-          className="dra-input"
           value={sentence}
           maxLength={400}
-          autoComplete="off"
           onChange={(event) => onChange(event.currentTarget.value)}
           onKeyDown={onEnter(onDone)}
         />

@@ -1,8 +1,8 @@
 // Devices and nodes: as tables of the dock, and found by name.
 
 import { type CSSProperties, type KeyboardEvent, useCallback, useId, useMemo, useRef, useState } from "react";
-import type { Row } from "../components/table";
-import { LongTable } from "../components/table";
+import { Input } from "../components/inputs";
+import { LongTable, type Row } from "../components/table";
 import type { BadgeRow } from "../generated/models";
 import { stepOf, stepped } from "../view/keys";
 import type { Point } from "../view/model";
@@ -150,16 +150,12 @@ export function Find({ onDone }: { onDone(): void }) {
       <label className="dra-hint" htmlFor={id}>
         Find a node or a device
       </label>
-      <input
+      <Input
         id={id}
-        className="dra-input"
-        type="text"
         role="combobox"
         aria-expanded={found.length > 0}
         aria-controls={`${id}-list`}
         aria-activedescendant={found[here] ? `${id}-${here}` : undefined}
-        autoComplete="off"
-        spellCheck={false}
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);
