@@ -54,7 +54,7 @@ class PlanStatus(StrEnum):
 
 
 class Question(Struct, frozen=True):
-    """What was asked: where the pods of `workloads` go on a cluster, given by its name.
+    """The question of a plan: where the pods of `workloads` go on a cluster, given by its name.
 
     One pod may be asked for `node` only, "" for all nodes. `goals` come before the others. `after` are pods of an
     earlier plan that are there already. With the objective "nodes", all pods are wanted on the fewest nodes.
