@@ -58,7 +58,7 @@ def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     elif plan.status is PlanStatus.NOT_CHECKED:
         words = f"Not checked: {sentence(reason)}"
     elif plan.status is PlanStatus.STOPPED:
-        unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+        unknown = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
         nodes = f"; {counted(unknown, 'node')} not decided, raise the time limit" if unknown else ""
         words = f"Not answered: {sentence(reason or f'there was not enough time{nodes}')}"
     elif plan.status is PlanStatus.INFEASIBLE:
@@ -135,7 +135,7 @@ def _help(plan: Plan) -> Iterator[str]:
 
 
 def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
-    total = sum(len(node_class.nodes) for node_class in plan.node_classes)
+    total = sum(len(fit.members) for fit in plan.node_classes)
     if not total:
         return f"Fits on {plan.node}."
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)

@@ -139,7 +139,7 @@ def proof_words(plan: Plan, most: int | None = None) -> str:
         for goal in plan.goals
         if not goal.proven
     ]
-    nodes = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    nodes = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
     left_open += [f"{counted(nodes, 'node')} not decided"] if nodes else []
     if not left_open and plan.goals and plan.goal(DAMAGE) is None:
         left_open.append(f"the goal {DAMAGE} was not counted")

@@ -191,10 +191,10 @@ def _devices(plan: Plan) -> pd.DataFrame:
 
 def _nodes_of_plan(plan: Plan) -> pd.DataFrame:
     rows = []
-    for node_class in plan.node_classes:
-        values = {goal.goal: goal.value for goal in node_class.goals}
-        for name in node_class.nodes:
-            head = [name, node_class.fit.value, node_class.fits_idle, name == plan.node, node_class.nodes[0]]
+    for fit in plan.node_classes:
+        values = {goal.goal: goal.value for goal in fit.values}
+        for name in fit.members:
+            head = [name, str(fit.verdict), fit.fits_idle, name == plan.node, fit.members[0]]
             rows.append([*head, *(values.get(goal) for goal in GOALS)])
     rows.sort(key=lambda row: str(row[0]))
     return frame_of(rows, ("node", "fit", "fits_idle", "chosen", "class", *GOALS))

@@ -359,7 +359,7 @@ def _beside(goal: GoalValue, found: FirstFit | None, mine: int) -> str:
 
 def _nodes(plan: Plan, most: int | None) -> Iterator[str]:
     for fit, word in FIT_WORDS.items():
-        names = sorted(name for c in plan.node_classes if c.fit is fit for name in c.nodes)
+        names = sorted(name for row in plan.node_classes if row.verdict is fit for name in row.members)
         if names:
             left = f" and {len(names) - most:,} more" if most is not None and len(names) > most else ""
             yield f"{word}: {', '.join(names[:most])}{left}"

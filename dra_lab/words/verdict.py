@@ -191,7 +191,7 @@ def _if_idle(plan: Plan) -> Iterator[str]:
     now, idle, total = (
         len(plan.fitting_nodes),
         len(plan.fitting_idle_nodes),
-        sum(len(c.nodes) for c in plan.node_classes),
+        sum(len(fit.members) for fit in plan.node_classes),
     )
     if idle > now:
         every = "all " if idle == total and total > 1 else ""

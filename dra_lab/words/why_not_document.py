@@ -58,15 +58,15 @@ def node_sentence(found: WhyNot, plan: Plan | None, node: str) -> str:
         return f"{node} cannot serve this claim."
     if plan is not None and plan.fits and plan.node == found.node:
         return f"{node} serves this claim best."
-    here = next((c for c in plan.node_classes if found.node in c.nodes), None) if plan is not None else None
+    here = next((fit for fit in plan.node_classes if found.node in fit.members), None) if plan is not None else None
     values = (
-        ", ".join(goal_words(goal) for goal in here.goals if goal.value and goal.goal != DAMAGE)
+        ", ".join(goal_words(goal) for goal in here.values if goal.value and goal.goal != DAMAGE)
         if here is not None
         else ""
     )
     if here is None:
         return f"Nothing blocks this claim on {node}."
-    fit = FIT_WORDS[here.fit] if here.fit.value in ("best", "worse") else "fits"
+    fit = FIT_WORDS[here.verdict] if here.verdict is not None and here.fits else "fits"
     return f"Nothing blocks this claim on {node}: it {fit}{f' ({values})' if values else ''}."
 
 

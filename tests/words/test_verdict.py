@@ -107,7 +107,7 @@ def test_how_near_a_misfit_is_has_a_figure(misfit):
 
 def test_the_nearest_node_says_how_many_pairs_find_no_place(misfit):
     found = "4 of 5 pairs of gpu and nic fit here, each on one PCIe root. No place is left for 1 pair."
-    nodes = [name for node_class in misfit.node_classes for name in node_class.nodes]
+    nodes = [name for fit in misfit.node_classes for name in fit.members]
     assert {name: note for name in nodes if (note := pairs_note(misfit, name))} == {misfit.shortfalls[0].node: found}
 
 
