@@ -54,7 +54,7 @@ class Scenario:
         return f"<Scenario {self.name!r}: {asked} on {self.cluster!r}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScenarioAnswer(Shown):
     """The result of one scenario: its plan, or the error that it ended with; `seconds` is its own time.
 
