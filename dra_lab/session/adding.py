@@ -14,7 +14,6 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode, Layer
 from dra_lab.model.question import Question
 from dra_lab.session.answering import Answering
-from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.job import Job, Run
 from dra_lab.topology.hierarchies import hierarchies
@@ -32,10 +31,10 @@ SECONDS = 60.0
 class Adding(Job["AddedNodes"]):
     """Which nodes a fleet needs in addition; the event "fleet-added" reports each change. `question` is the latest."""
 
-    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
+    def __init__(self, session: Answering) -> None:
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("fleet-added"))
-        self._session, self._fleet = session, fleet
+        self._session, self._fleet = session, session.fleet
         self.question: Question | None = None
 
     @property
@@ -57,7 +56,7 @@ class Adding(Job["AddedNodes"]):
 
     def find(self) -> None:
         """Find the nodes that have to be added at least cost; `answer` has them later."""
-        self._fleet.ask()
+        self._session.ask_fleet()
         if (question := self.present) is not None:
             self.drop()
             self.question = question

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom
@@ -18,7 +18,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease, can_set
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
-from dra_lab.session.answers import Answer, pod_answers
+from dra_lab.planner.budget import WaitingBar
+from dra_lab.session.answers import Answer, pod_answer, with_sought
 from dra_lab.session.history import Content, History
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import (
@@ -31,17 +32,23 @@ from dra_lab.session.preparing import (
     prepare,
 )
 
+if TYPE_CHECKING:
+    from dra_lab.session.fleet import SessionFleet
+
 
 class Answering(Job[Answer]):
-    """The half of a session that plans: `answer` is the plan of the latest drawing, and `latest` what else is known.
+    """The half of a session that plans. It has one question, and answers the drawing first, and then the fleet.
 
-    The other half (`Session`) sets what is declared here, and then calls `replan`.
+    `answer` is the plan of the latest drawing, and `latest` what else is known of it; `fleet` has the answer for all
+    workloads. While the drawing stays, its answer does; while the workloads stay, theirs does. The other half
+    (`Session`) sets what is declared here, and then calls `replan`.
     """
 
     cluster: Cluster
     snapshot: Cluster
     drawing: Drawing
     history: History[Content]
+    fleet: SessionFleet
     mode: str
 
     def __init__(self, time_limit: float | None, *, drawn: bool) -> None:
@@ -62,6 +69,7 @@ class Answering(Job[Answer]):
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
         self.checking = False  # whether the findings of the cluster that was answered are being worked out
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
+        self._search_ended = False
         self._findings_before: tuple[Finding, ...] = ()
 
     def change(self, content: Content) -> None:
@@ -110,25 +118,58 @@ class Answering(Job[Answer]):
         if time_limit is not None:
             self.time_limit = time_limit
             self.replan()
-        return self.finished(bar=bar).plan
+        return self.finished(self, bar=bar)
+
+    def finished(self, part: Answering | SessionFleet, *, bar: bool | None = None) -> Plan:
+        """Return the plan of the drawing or of the fleet; waits for it and obeys an interrupt.
+
+        Shows a progress bar after 0.5 s, in a notebook or if `bar` says so. Raises the refusal, and Cancelled if the
+        question was cancelled before there was an answer.
+        """
+        try:
+            with WaitingBar(shown=bar) as waiting:
+                while part.stale and not self.wait(0.05):
+                    waiting.show(self.progress)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if part.refusal is not None:
+            raise part.refusal.with_traceback(None)  # else it grew with every call, and kept the frames
+        if part.answer is None or part.stale:
+            raise Cancelled("the plan was cancelled before there was an answer; call plan() again")
+        return part.answer if isinstance(part.answer, Plan) else part.answer.plan
 
     def replan(self) -> None:
-        """Plan the present drawing again."""
-        with self._lock:  # of two threads that ask, the later one asks about what is the present drawing then
+        """Plan the present drawing again, then the fleet if its question is another one and it is wanted."""
+        with self.lock:  # of two threads that ask, the later one asks about what is the present drawing then
+            at_once = not self.stale  # what still runs is not about the drawing
             self.outdate()
-            self.searching = False
+            self.searching = self._search_ended = False
             self.events.emit("solving")
             question = self.question
-            self.start(lambda run: self._solve(run, question))
+            self.fleet.take_question()
+            self.start(lambda run: self._solve(run, question), at_once=at_once)
+
+    def ask_fleet(self, *, again: bool = False) -> None:
+        """Plan the fleet if it is wanted and its question is another one, or `again` after it was stopped.
+
+        What is known of the drawing stays; what is sought of it goes on after the fleet.
+        """
+        with self.lock:
+            at_once = not self.fleet.is_planned_now
+            if self.fleet.take_question(again=again) and not self.stale:  # else what plans the drawing comes to it
+                question = self.question
+                self.start(lambda run: self._solve(run, question), at_once=at_once, more=True)
 
     @property
     def question(self) -> Question:
-        """Return what is asked of the present cluster with the drawing alone, as one pod."""
+        """Return what is asked of the present cluster: the drawing as one pod, and all workloads of the fleet."""
         drawn = self.drawing
         return Question(
             self.cluster,
             self.release,
-            sketch=drawn.sketch,
+            self.fleet.workloads,
+            drawn.sketch,
             node=drawn.node,
             movable=drawn.movable,
             goals=drawn.goals,
@@ -174,31 +215,36 @@ class Answering(Job[Answer]):
             self.replan()
 
     def _solve(self, run: Run[Answer], question: Question) -> None:
-        # before the answer is there: who waits for it must not take the next cluster while this one is checked
-        cluster = question.cluster
-        self.checking = not is_checked(cluster)
-        later = pod_answers(question, run, self.time_limit, lambda: self.counts_copies)
-        answer = run.settle(lambda: self._first(run, question, later))
-        if self.checking:
-            try:
-                check(cluster)
-            finally:
-                self.checking = False
-            self.events.emit("findings")
-        if answer is not None:
-            for more in later:
-                run.show(more)
-            self._search_manifest(run, question, fits=answer.plan.fits)
+        """Plan the drawing unless its answer is known, then the fleet, then what else is sought of the drawing."""
+        if not run.is_answered:
+            # before the answer is there: who waits for it must not take the next cluster while this one is checked
+            self.checking = not is_checked(question.cluster)
+            run.settle(lambda: self._first(run, question))
+            if self.checking:
+                try:
+                    check(question.cluster)
+                finally:
+                    self.checking = False
+                self.events.emit("findings")
+        self.fleet.answer_question(run)
+        answer = self.latest
+        if self.refusal is None and answer is not None and run.is_latest:
+            if answer.sought:
+                run.show(with_sought(answer, run))
+            if not self._search_ended:
+                self._search_manifest(run, question, fits=answer.plan.fits)
 
-    def _first(self, run: Run[Answer], question: Question, answers: Iterator[Answer]) -> Answer:
-        """Return the first of the answers, after what the views show meanwhile."""
+    def _first(self, run: Run[Answer], question: Question) -> Answer:
+        """Return the plan of the drawing, after what the views show meanwhile."""
+        if run.stop.is_set():
+            raise Cancelled("cancelled before there was any answer")
         if self._drawn:
             self.status = count_matches(question.cluster, question.sketch or ClaimSketch(), question.release)
             self.events.emit("status")
             if not is_prepared(question.cluster):
                 prepare(question.cluster, question.release)
                 self.events.emit("cluster")
-        answer = next(answers)
+        answer = pod_answer(question, run, self.time_limit, lambda: self.counts_copies)
         if run.is_latest and self._searched != (self.sketch, self.release):
             self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
         return answer
@@ -223,6 +269,8 @@ class Answering(Job[Answer]):
                     self.manifest_findings = found
                     self.events.emit("findings")
         searching(False)
+        if run.is_latest:
+            self._search_ended = True
 
 
 PART_SECONDS = 5.0
@@ -272,7 +320,6 @@ EVENTS = {
     "following": "a running cluster is followed, lost, or no longer followed",
     "mode": "another mode is shown",
     "fleet": "the workloads or their answer changed",
-    "fleet-progress": "planning the workloads went on",
     "fleet-why": "the reasons for stranded devices are known",
     "fleet-added": "nodes to add are sought or found",
     "export": "an export was opened, simulated, written or closed",

@@ -1,46 +1,49 @@
-"""Fleet: the workloads of a session, what-if layers and kept plans, and what a worker of its own answers to them."""
+"""Fleet: the workloads of a session and its what-if layers, and what the session's job answers to them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dra_lab.errors import InputError, did_you_mean
+from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer
 from dra_lab.model.plan import Plan
 from dra_lab.model.question import Question
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
-from dra_lab.session.answering import Answering
 from dra_lab.session.answers import Answer, fleet_answers, pods_of, stranded_devices
 from dra_lab.session.drawings import fitting_pins, fleet_cluster, layer_of, read_workload
 from dra_lab.session.history import Content
-from dra_lab.session.job import Job, Run
+from dra_lab.session.job import Job, Run, refusal_of
 from dra_lab.topology.layered import with_layers
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.why_stranded import WhyStranded
+    from dra_lab.session.answering import Answering
 
 
-class SessionFleet(Job[Answer]):
+class SessionFleet:
     """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file.
 
-    Without workloads, the drawing is the only one, with one pod. `answer` grows while it is worked out (`stale`).
+    Without workloads, the drawing is the only one, with one pod. `answer` is to `question`, the fleet's part of that of
+    the session, or an earlier one, and grows while it is worked out (`stale`). `refusal` says why it has none.
     `unchanged` is the last complete answer to these workloads without layers. The fleet is planned when its mode is
-    shown, while `is_exported`, or once `plan` was called.
+    shown, while `is_exported`, or while `plan` waits for it.
     """
 
     def __init__(self, session: Answering) -> None:
-        """Begin without a question; no thread is begun."""
-        super().__init__(lambda: session.events.emit("fleet"), lambda: session.events.emit("fleet-progress"))
+        """Begin without a question."""
         self._session = session
-        self._stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
+        self.stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
         self._stranded: tuple[Answer, str] | None = None
-        self.question: Question | None = None  # the latest one, and the latest one that is being answered
-        self._given: Question | None = None
+        self.question: Question | None = None
+        self.answer: Answer | None = None
+        self.refusal: DraLabError | None = None
+        self._ended: Question | None = None  # the latest one that was answered, refused or stopped
+        self._run: tuple[Run[Answer], Question] | None = None  # what is being answered
         self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = self.is_exported = False
         self.unchanged: Answer | None = None
@@ -56,6 +59,16 @@ class SessionFleet(Job[Answer]):
     def layers(self) -> tuple[Layer, ...]:
         """Return the what-if changes, in their order."""
         return self._session.history.present.layers
+
+    @property
+    def stale(self) -> bool:
+        """Say whether the answer is for another question, or not complete yet."""
+        return self.question is not self._ended
+
+    @property
+    def is_planned_now(self) -> bool:
+        """Say whether the job of the session is at the fleet."""
+        return self._run is not None
 
     @property
     def is_current(self) -> bool:
@@ -215,10 +228,12 @@ class SessionFleet(Job[Answer]):
 
     def plan(self) -> Plan:
         """Return the plan of the workloads; waits for it. Raises what the planner raises, and Cancelled."""
-        self._is_wanted = True
-        answer = self.answer
-        self.ask(again=answer is None or not answer.complete or not self.is_current)
-        return self.finished().plan
+        session, answer, self._is_wanted = self._session, self.answer, True
+        try:
+            session.ask_fleet(again=answer is None or not answer.complete or not self.is_current)
+            return session.finished(self)
+        finally:
+            self._is_wanted = False
 
     def why_stranded(self, node: str) -> WhyStranded | None:
         """Return why devices of a node are stranded after the answer, None while that is worked out."""
@@ -227,57 +242,75 @@ class SessionFleet(Job[Answer]):
             return None
         if known is None or known[0] is not self.answer or known[1] != node:
             self._stranded, question, plan = (self.answer, node), self.answer.question, self.answer.plan
-            self._stranding.drop()
-            self._stranding.start(lambda _run: stranded_devices(question, plan, node))
-        return self._stranding.answer
+            self.stranding.drop()
+            self.stranding.start(lambda _run: stranded_devices(question, plan, node))
+        return self.stranding.answer
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is planned or explained; returns False when the time (in seconds) is over before."""
-        return super().wait(timeout) and self._stranding.wait(timeout)
-
-    def ask(self, *, again: bool = False) -> None:
-        """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
+    def take_question(self, *, again: bool = False) -> bool:
+        """Take over the session's present question, `again` also if it was stopped; say whether it is to be planned."""
         session = self._session
-        with self._lock:
-            try:
-                on = self._planned_on()
-            except InputError as error:  # these workloads cannot be planned together
-                self.question = self._given = self.unchanged = None
-                self.refuse(error)
-                session.events.emit("fleet")
-                return
-            drawing = session.drawing
-            question = Question(on, session.release, self.workloads, goals=drawing.goals, measured=drawing.measured)
-            is_new = question != self.question
-            if is_new or (again and not self.stale):
-                self.question, self._given = question, None
-                self.outdate()
-            modes = ("fleet", "compare") if session.history.present.workloads else ("fleet",)
-            is_wanted = self._is_wanted or self.is_exported or session.mode in modes
-            if not is_wanted or question == self._given:
-                return
-            self._given, plain = question, not self.layers
-            if self.unchanged is not None and (self.unchanged.question.pods != question.pods or (is_new and plain)):
+        try:
+            on = self._planned_on()
+        except InputError as error:  # these workloads cannot be planned together
+            self.question = self._ended = self.unchanged = None
+            self.refusal = error
+            session.events.emit("fleet")
+            return False
+        question = replace(session.question, sketch=None, node="", movable=None, cluster=on)
+        if question != self.question:
+            plain = self.unchanged
+            if plain is not None and (plain.question.pods != question.pods or not self.layers):
                 self.unchanged = None
-            self.start(lambda run: self._solve(run, question, plain=plain))
-        session.events.emit("fleet")
+            self.question, self.refusal = question, None
+        elif again and not self.stale:
+            self._ended = None
+        run = self._run
+        is_taken = run is not None and run[0].is_latest and run[1] is self.question
+        return self._is_due and not is_taken
 
-    def _solve(self, run: Run[Answer], question: Question, *, plain: bool) -> Answer | None:
-        answer = None
-        for answer in fleet_answers(question, run, self._session.time_limit):
-            if not run.is_latest:
-                return None
-            run.show(answer)
-        if plain and answer is not None and answer.complete:
-            self.unchanged = answer
-        return answer
+    @property
+    def _is_due(self) -> bool:
+        session = self._session
+        modes = ("fleet", "compare") if session.history.present.workloads else ("fleet",)
+        return self.stale and (self._is_wanted or self.is_exported or session.mode in modes)
+
+    def answer_question(self, run: Run[Answer]) -> None:
+        """Answer the question if that is to be done, and show the answer as it grows."""
+        session, found, refusal = self._session, dict[str, Any](), None
+        with session.lock:
+            question = self.question
+            if question is None or not self._is_due or not run.is_latest:
+                return
+            mine = self._run = run, question
+        session.events.emit("fleet")
+        try:
+            if run.stop.is_set():
+                raise Cancelled("cancelled before there was any answer")
+            for answer in fleet_answers(question, run, session.time_limit):
+                if not self._show(mine, answer=answer, refusal=None):
+                    break
+                found = {"unchanged": answer} if answer.complete and not self.layers else {}
+        except Exception as error:  # noqa: BLE001  a defect of ours too: the rest of the session goes on
+            refusal = refusal_of(error)
+        if self._run is mine:
+            self._run = None
+        self._show(mine, _ended=question, refusal=refusal, **found)
+
+    def _show(self, of: tuple[Run[Answer], Question], **values: Any) -> bool:
+        """Set what is known, unless something newer was asked for."""
+        run, question = of
+        with self._session.lock:
+            if not run.is_latest or self.question is not question:
+                return False
+            for name, value in values.items():
+                setattr(self, name, value)
+        self._session.events.emit("fleet")
+        return True
 
     def forget(self) -> None:
         """Have no question: an answer for one cluster is never shown under another."""
-        with self._lock:
-            self.drop()
-            self.outdate()
-            self.question = self._given = self.unchanged = None
+        with self._session.lock:
+            self.question = self._ended = self.answer = self.refusal = self.unchanged = None
 
     def _planned_on(self) -> Cluster:
         """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
@@ -285,11 +318,6 @@ class SessionFleet(Job[Answer]):
         if self._on is None or self._on[0] is not self._session.cluster or self._on[1] != about:
             self._on = self._session.cluster, about, fleet_cluster(self._session.cluster, self.workloads)
         return self._on[2]
-
-    def close(self, timeout: float = 5.0) -> None:
-        """Stop what runs."""
-        super().close(timeout)
-        self._stranding.close(timeout)
 
     def _replace(self, by: PodDrawing) -> None:
         content = self._content

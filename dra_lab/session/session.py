@@ -103,10 +103,10 @@ class Session(Answering):
         self._layers = drawing.layers
         self.cluster, self.refused_layers, self.layer_notes = settled_layers(self.snapshot, drawing.layers)
         self.fleet = SessionFleet(self)
-        self.adding = Adding(self, self.fleet)
+        self.adding = Adding(self)
         self.pending = Pending(self)
-        self.exporting = Exporting(self, self.fleet)
-        self.comparing = Comparing(self, self.fleet)
+        self.exporting = Exporting(self)
+        self.comparing = Comparing(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self.replan()
@@ -274,7 +274,7 @@ class Session(Answering):
             self.drawing = replace(self.drawing, view=view_of(mode))
             if not self.example:
                 self._save()
-            self.fleet.ask()
+            self.ask_fleet()
             self.events.emit("mode")
 
     def choose(self, option: str) -> None:
@@ -297,7 +297,7 @@ class Session(Answering):
         """Stop following and solving; waits at most `timeout` seconds for each thread."""
         self.exporting.end()
         self._live.end()
-        for job in (self.comparing, self.pending, self.fleet, self.adding):
+        for job in (self.comparing, self.pending, self.fleet.stranding, self.adding):
             job.close()
         super().close(timeout)
 
@@ -310,7 +310,7 @@ class Session(Answering):
         cluster = settled_layers(snapshot, self.drawing.layers).cluster
         prepare(cluster, self._release_for(cluster, self.drawing))
         # checked after the answer, because a person waits for that; until then the earlier findings stay
-        with self._lock:
+        with self.lock:
             self._findings_before = checked_findings(self.cluster, self._findings_before)
             self._layer(snapshot)
             self.history.present.scene.loaded.cluster = snapshot
@@ -379,12 +379,7 @@ class Session(Answering):
         if asks:
             self.replan()
         else:
-            self.fleet.ask()
-
-    def replan(self) -> None:
-        """Plan the present drawing again, and the fleet if it is shown."""
-        super().replan()
-        self.fleet.ask()
+            self.ask_fleet()
 
     def _save(self) -> None:
         if self.file is None:

@@ -49,9 +49,8 @@ class ClusterOpening(Pane):
         self._offered: tuple[Drawable, ...] = ()
         self._opened: Drawable | None = None
         post = self.session.events.post
-        # one that cannot be stopped must not hold up the next one
         self.loading = self.view.loading = Job[Cluster | Show](
-            lambda: post(self._show_read), lambda: post(self._show_progress), overlaps=True
+            lambda: post(self._show_read), lambda: post(self._show_progress)
         )
         self.endings.append(self._give_up)
 
@@ -257,7 +256,7 @@ class ClusterOpening(Pane):
                 check(found)
             return found
 
-        self.loading.start(work)
+        self.loading.start(work, at_once=True)  # one that cannot be stopped must not hold it up
 
 
 MAX_UPLOAD_BYTES = 256 * 2**20
