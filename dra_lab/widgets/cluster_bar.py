@@ -58,28 +58,22 @@ class PendingPods(Pane):
     pending: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[PendingRow])
 
     def _begin(self) -> None:
-        self.when(self._show, "pending")
+        self.shows("pending", pending=pending_rows)
         self.when(lambda: self.session.pending.ask(self.session.snapshot), "cluster")
-
-    def _show(self) -> None:
-        found = self.session.pending.answer
-        waiting = [one for one in (found.pods if found is not None else ()) if one.rule]
-        self.assign(
-            pending=[
-                # the name of the pod stands beside its reason
-                PendingRow(
-                    pod=one.pod,
-                    reason=sentence_case(one.sentence.removeprefix(f"{one.pod} ").removeprefix("is pending: ")),
-                )
-                for one in waiting[:MOST_PODS]
-            ]
-        )
 
     @on
     def open_pod(self, pod: str) -> None:
         """Draw the claims of a pending pod: one undo step."""
         self.session.edit(self.session.pending.drawing(pod))
         self.session.show_mode("plan")
+
+
+def pending_rows(session: Session) -> list[PendingRow]:
+    """Return the pods that are pending, each with its reason, which does not repeat its name."""
+    found = session.pending.answer
+    waiting = [one for one in (found.pods if found is not None else ()) if one.rule]
+    words = {one.pod: one.sentence.removeprefix(f"{one.pod} ").removeprefix("is pending: ") for one in waiting}
+    return [PendingRow(pod=pod, reason=sentence_case(reason)) for pod, reason in [*words.items()][:MOST_PODS]]
 
 
 class ClusterShown(Pane):
@@ -109,9 +103,9 @@ class ClusterShown(Pane):
         self.when(self._show_cluster, "cluster")
         self.when(self._show_following, "cluster", "following")
         self.when(self._show_findings, "cluster", "plan", "findings")
-        self.when(self._show_example, "cluster", "sketch", "history", "solving")
-        self.when(self._show_ask, "ask")
-        self.when(self._show_problem, "problem")
+        self.shows("cluster", "sketch", "history", "solving", example=lambda session: session.example)
+        self.shows("ask", ask=lambda session: dict(session.ask))
+        self.when(lambda: self.view.report("session", self.session.problem), "problem")
 
     def _show_cluster(self) -> None:
         session, cluster, read = self.session, self.session.cluster, self.session.snapshot
@@ -143,15 +137,6 @@ class ClusterShown(Pane):
     def _show_findings(self) -> None:
         findings, checking = self.session.findings, not is_checked(self.session.cluster)
         self.assign(findings=finding_rows(findings), counts=counts(findings, checking=checking))
-
-    def _show_example(self) -> None:
-        self.view.example = self.session.example
-
-    def _show_ask(self) -> None:
-        self.view.ask = dict(self.session.ask)
-
-    def _show_problem(self) -> None:
-        self.view.report("session", self.session.problem)
 
     # ------------------------------------------------------------ what the person did
 

@@ -75,16 +75,12 @@ class NodePicture(Pane):
         self._looked_for: tuple[object, ...] = ()
         self._examples: tuple[Example, ...] = ()
         self.watch(self._show_node, "show", "width", "height", "unfolded")
-        self.when(self._show_fleet, "cluster", "plan")
+        self.shows("cluster", "plan", fleet=_fleet, pinned=lambda session: session.drawing.node)
         # The answer to another drawing shows itself: looking at another node ends with the next change of that.
         self.when(self._show_answer, "cluster", "plan")
         self.endings += [self.session.on("look", self._show_looked_at), self.session.on("show", self._show_allocation)]
         self.when(self._show_stale, "plan")
         self.when(self.soon(self._show_stale), "solving")
-
-    def _show_fleet(self) -> None:
-        session, pinned = self.session, self.session.drawing.node
-        self.assign(fleet=fleet(session.cluster, latest_plan(session), pinned), pinned=pinned)
 
     def _show_answer(self) -> None:
         # not with each answer: those of a cluster that is followed come every second
@@ -205,6 +201,10 @@ class NodePicture(Pane):
     def load_sample(self) -> None:
         """Load the cluster of the example."""
         self.session.load(EXAMPLE_CLUSTER)
+
+
+def _fleet(session: Session) -> Fleet:
+    return fleet(session.cluster, latest_plan(session), session.drawing.node)
 
 
 class HardwareView(SessionView):

@@ -34,8 +34,8 @@ PICTURE = "lesson"
 class LessonShown(Shown):
     """The mode of a lesson's picture."""
 
-    def _show_mode(self) -> None:
-        self.view.mode = MODE if self.session.mode == MODE else PICTURE
+    def _mode(self, session: Session) -> str:
+        return MODE if session.mode == MODE else PICTURE
 
 
 class LessonPicture(HardwareView):

@@ -242,6 +242,15 @@ class Pane:
         self.endings.extend(self.session.on(event, safely) for event in events)
         safely()
 
+    def shows(self, *events: str, **values: Callable[[Session], Any]) -> None:
+        """Set traits to what functions find of the session, now and after each of the events."""
+
+        def show() -> None:
+            self.assign(**{name: find(self.session) for name, find in values.items()})
+
+        show.__qualname__ = "-".join(values)
+        self.when(show, *events)
+
     def watch(self, show: Callable[[], None], *traits: str) -> None:
         """Call back after each change of the traits."""
         self.view.observe(lambda _change: attempt(self.view, show.__qualname__, show), list(traits))
@@ -271,14 +280,11 @@ class Shown(Pane):
     """The mode of the planner screen, and what a notebook stores of the view."""
 
     def _begin(self) -> None:
-        self.when(self._show_mode, "mode")
-        self.when(self.soon(self._store, _SETTLED), "plan", "cluster")
+        self.shows("mode", mode=self._mode)
+        self.when(self.soon(self.view._store, _SETTLED), "plan", "cluster")  # noqa: SLF001  they are one module
 
-    def _show_mode(self) -> None:
-        self.view.mode = self.session.mode
-
-    def _store(self) -> None:
-        self.view._store()  # noqa: SLF001  the view and its pane are one module
+    def _mode(self, session: Session) -> str:
+        return session.mode
 
 
 class Highlight(Pane):
@@ -291,7 +297,4 @@ class Highlight(Pane):
 
     def _begin(self) -> None:
         self.watch(lambda: self.session.light(self.view.highlight), "highlight")
-        self.when(self._show_highlight, "highlight")
-
-    def _show_highlight(self) -> None:
-        self.view.highlight = self.session.highlight
+        self.shows("highlight", highlight=lambda session: session.highlight)

@@ -57,7 +57,7 @@ class Why(Pane):
     def _begin(self) -> None:
         self._why_of: tuple[Any, ...] = ()
         self.when(self.soon(self._show_why_not), "look", "plan", "cluster")
-        self.when(self._show_nodes, "plan", "cluster")
+        self.shows("plan", "cluster", nodes=_nodes)
 
     def _show_why_not(self) -> None:
         session = self.session
@@ -75,17 +75,16 @@ class Why(Pane):
             row = why_not_row(cluster, session.sketch, session.release, plan, node, device)
             self.assign(why_not=replace(row, asked=node == looked_at))
 
-    def _show_nodes(self) -> None:
-        session = self.session
-        items = fleet(session.cluster, latest_plan(session), session.drawing.node).items
-        self.assign(nodes=items[:MOST_NODES])
-
     look_at = calls(Session.look_at, tag="look-at")
 
     @on
     def show_difference(self) -> None:
         """Show the plan and kube-scheduler's choice over each other."""
         self.session.show_allocation("both")
+
+
+def _nodes(session: Session) -> tuple[FleetItem, ...]:
+    return fleet(session.cluster, latest_plan(session), session.drawing.node).items[:MOST_NODES]
 
 
 def explained_node(plan: Plan | None, cluster: Cluster, looked_at: str, shown: str) -> str:
