@@ -21,8 +21,7 @@ from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
 from dra_lab.session.answers import Answer, values_of_amounts, with_amounts
-from dra_lab.session.drawings import fleet_cluster
-from dra_lab.session.fleet import numbered
+from dra_lab.session.drawings import fleet_cluster, numbered
 from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import settled_layers

@@ -68,9 +68,9 @@ class Exporting:
     last write. Every change raises the session's event "export".
     """
 
-    def __init__(self, session: Answering) -> None:
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
         """Take a session; nothing is simulated before `open`."""
-        self._session, self._fleet = session, session.fleet
+        self._session, self._fleet = session, fleet
         self._job = Job[None](self._ended)
         self._off: Callable[[], None] | None = None
         self._about: tuple[object, ...] = ()

@@ -3,91 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
+from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.layers import Layer
-from dra_lab.model.plan import Plan
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.layers import Addable, AddableNode, Layer
 from dra_lab.model.question import Question
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
-from dra_lab.session.answers import Answer, fleet_answers, pods_of, stranded_devices
-from dra_lab.session.drawings import fitting_pins, fleet_cluster, layer_of, read_workload
+from dra_lab.session.answering import Answering, FleetAnswer
+from dra_lab.session.answers import Answer, pods_of, stranded_devices
+from dra_lab.session.drawings import fitting_pins, free_name, layer_of, read_workload
+from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.history import Content
-from dra_lab.session.job import Job, Run, refusal_of
+from dra_lab.session.job import Job, Run
+from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.layered import with_layers
 
 if TYPE_CHECKING:
+    from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
     from dra_lab.planner.fleet.why_stranded import WhyStranded
-    from dra_lab.session.answering import Answering
 
 
-class SessionFleet:
-    """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file.
-
-    Without workloads, the drawing is the only one, with one pod. `answer` is to `question`, the fleet's part of that of
-    the session, or an earlier one, and grows while it is worked out (`stale`). `refusal` says why it has none.
-    `unchanged` is the last complete answer to these workloads without layers. The fleet is planned when its mode is
-    shown, while `is_exported`, or while `plan` waits for it.
-    """
+class SessionFleet(FleetAnswer):
+    """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file."""
 
     def __init__(self, session: Answering) -> None:
         """Begin without a question."""
-        self._session = session
+        super().__init__(session)
         self.stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
         self._stranded: tuple[Answer, str] | None = None
-        self.question: Question | None = None
-        self.answer: Answer | None = None
-        self.refusal: DraLabError | None = None
-        self._ended: Question | None = None  # the latest one that was answered, refused or stopped
-        self._run: tuple[Run[Answer], Question] | None = None  # what is being answered
-        self._on: tuple[Cluster, object, Cluster] | None = None
-        self._is_wanted = self.is_exported = False
-        self.unchanged: Answer | None = None
-
-    # -- what is shown
-
-    @property
-    def workloads(self) -> tuple[PodDrawing, ...]:
-        """Return the workloads; the drawing alone if there is none."""
-        return self._content.workloads
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """Return the what-if changes, in their order."""
-        return self._session.history.present.layers
-
-    @property
-    def stale(self) -> bool:
-        """Say whether the answer is for another question, or not complete yet."""
-        return self.question is not self._ended
-
-    @property
-    def is_planned_now(self) -> bool:
-        """Say whether the job of the session is at the fleet."""
-        return self._run is not None
-
-    @property
-    def is_current(self) -> bool:
-        """Say whether the answer is for the present question, if it is complete or not."""
-        return self.answer is not None and self.answer.question == self.question
 
     @property
     def editing(self) -> str:
         """Return the workload whose claim is the drawing, "" if the drawing is none of them."""
         return self._content.editing
-
-    @property
-    def _content(self) -> Content:
-        """Return the content, with the drawing as the only workload if there is none."""
-        content = self._session.history.present
-        if content.workloads or not content.sketch.requests:
-            return content
-        name = free_name(content.sketch.name, ())
-        return replace(content, workloads=(PodDrawing(pod=name, claims=claims_of(content.sketch)),), editing=name)
 
     # -- workloads
 
@@ -226,15 +180,6 @@ class SessionFleet:
 
     # -- the answer
 
-    def plan(self) -> Plan:
-        """Return the plan of the workloads; waits for it. Raises what the planner raises, and Cancelled."""
-        session, answer, self._is_wanted = self._session, self.answer, True
-        try:
-            session.ask_fleet(again=answer is None or not answer.complete or not self.is_current)
-            return session.finished(self)
-        finally:
-            self._is_wanted = False
-
     def why_stranded(self, node: str) -> WhyStranded | None:
         """Return why devices of a node are stranded after the answer, None while that is worked out."""
         known = self._stranded
@@ -246,79 +191,6 @@ class SessionFleet:
             self.stranding.start(lambda _run: stranded_devices(question, plan, node))
         return self.stranding.answer
 
-    def take_question(self, *, again: bool = False) -> bool:
-        """Take over the session's present question, `again` also if it was stopped; say whether it is to be planned."""
-        session = self._session
-        try:
-            on = self._planned_on()
-        except InputError as error:  # these workloads cannot be planned together
-            self.question = self._ended = self.unchanged = None
-            self.refusal = error
-            session.events.emit("fleet")
-            return False
-        question = replace(session.question, sketch=None, node="", movable=None, cluster=on)
-        if question != self.question:
-            plain = self.unchanged
-            if plain is not None and (plain.question.pods != question.pods or not self.layers):
-                self.unchanged = None
-            self.question, self.refusal = question, None
-        elif again and not self.stale:
-            self._ended = None
-        run = self._run
-        is_taken = run is not None and run[0].is_latest and run[1] is self.question
-        return self._is_due and not is_taken
-
-    @property
-    def _is_due(self) -> bool:
-        session = self._session
-        modes = ("fleet", "compare") if session.history.present.workloads else ("fleet",)
-        return self.stale and (self._is_wanted or self.is_exported or session.mode in modes)
-
-    def answer_question(self, run: Run[Answer]) -> None:
-        """Answer the question if that is to be done, and show the answer as it grows."""
-        session, found, refusal = self._session, dict[str, Any](), None
-        with session.lock:
-            question = self.question
-            if question is None or not self._is_due or not run.is_latest:
-                return
-            mine = self._run = run, question
-        session.events.emit("fleet")
-        try:
-            if run.stop.is_set():
-                raise Cancelled("cancelled before there was any answer")
-            for answer in fleet_answers(question, run, session.time_limit):
-                if not self._show(mine, answer=answer, refusal=None):
-                    break
-                found = {"unchanged": answer} if answer.complete and not self.layers else {}
-        except Exception as error:  # noqa: BLE001  a defect of ours too: the rest of the session goes on
-            refusal = refusal_of(error)
-        if self._run is mine:
-            self._run = None
-        self._show(mine, _ended=question, refusal=refusal, **found)
-
-    def _show(self, of: tuple[Run[Answer], Question], **values: Any) -> bool:
-        """Set what is known, unless something newer was asked for."""
-        run, question = of
-        with self._session.lock:
-            if not run.is_latest or self.question is not question:
-                return False
-            for name, value in values.items():
-                setattr(self, name, value)
-        self._session.events.emit("fleet")
-        return True
-
-    def forget(self) -> None:
-        """Have no question: an answer for one cluster is never shown under another."""
-        with self._session.lock:
-            self.question = self._ended = self.answer = self.refusal = self.unchanged = None
-
-    def _planned_on(self) -> Cluster:
-        """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
-        about = [(pod.nodes, pod.classes) for pod in self.workloads]
-        if self._on is None or self._on[0] is not self._session.cluster or self._on[1] != about:
-            self._on = self._session.cluster, about, fleet_cluster(self._session.cluster, self.workloads)
-        return self._on[2]
-
     def _replace(self, by: PodDrawing) -> None:
         content = self._content
         self._change(replace(content, workloads=tuple(by if one.pod == by.pod else one for one in content.workloads)))
@@ -328,18 +200,157 @@ class SessionFleet:
         self._session.change(content)
 
 
-def free_name(name: str, taken: Sequence[str]) -> str:
-    """Return a name as Kubernetes allows it, numbered if it is taken."""
-    from dra_lab.sketch.object_names import object_name
+# --------------------------------------------------------------------- Nodes that a fleet needs in addition
 
-    base = object_name(name)[:50].strip("-.").replace(".", "-") or "pod"
-    return next(made for made in numbered(base, "-") if made not in taken)
+MOST_TYPES = 4
+"""Node types that are offered at first."""
+
+SECONDS = 60.0
+"""Seconds after which the best answer so far is shown."""
 
 
-def numbered(base: str, mark: str = " ") -> Iterable[str]:
-    """Yield a name, then the name with numbers from 2."""
-    yield base
-    number = 2
-    while True:
-        yield f"{base}{mark}{number}"
-        number += 1
+class Adding(Job["AddedNodes"]):
+    """Which nodes a fleet needs in addition; the event "fleet-added" reports each change. `question` is the latest."""
+
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
+        """Begin without a question; no thread is begun."""
+        super().__init__(lambda: session.events.emit("fleet-added"))
+        self._session, self._fleet = session, fleet
+        self.question: Question | None = None
+
+    @property
+    def addable(self) -> Addable:
+        """Return what may be added: what the person chose, else a copy of each kind of node."""
+        chosen = self._session.history.present.addable
+        return chosen if chosen.types else first_addable(self._session.cluster)
+
+    def choose(self, addable: Addable) -> None:
+        """Choose what may be added. Raises NodeError for a node that the cluster does not have."""
+        for one in addable.types:
+            self._session.cluster.node_named(one.node)
+        self._session.change(replace(self._session.history.present, addable=addable))
+
+    @property
+    def present(self) -> Question | None:
+        """Return which nodes to add for the present workloads, None while these cannot be planned."""
+        return None if self._fleet.question is None else replace(self._fleet.question, addable=self.addable)
+
+    def find(self) -> None:
+        """Find the nodes that have to be added at least cost; `answer` has them later."""
+        self._session.ask_fleet()
+        if (question := self.present) is not None:
+            self.drop()
+            self.question = question
+            self.start(lambda run: self._solve(run, question))
+            self._session.events.emit("fleet-added")
+
+    def add_found(self) -> None:
+        """Add the nodes that were found, as what-if changes. Raises InputError if there are none."""
+        added, question = self.answer, self.question
+        if added is None or question is None or replace(question, addable=Addable()) != self._fleet.question:
+            raise InputError("no nodes are found for the present workloads and cluster; find them again")
+        self._fleet.what_if(*layers_with(added, question.cluster))
+
+    def _solve(self, run: Run[AddedNodes], question: Question) -> AddedNodes:
+        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+
+        limit = self._session.time_limit
+        if names := [gang.name for gang in question.workloads if gang.same]:
+            raise InputError(
+                f"which nodes to add is not answered for pods that use the same values ({', '.join(names)}); remove "
+                "Same in all pods, add the nodes that are found, and undo the removal"
+            )
+        return nodes_to_add(
+            question.cluster,
+            question.workloads,
+            node_types(question),
+            release=question.release,
+            time_limit=SECONDS if limit is None else limit,
+            progress=run.report,
+            cancel=run.stop,
+        )
+
+
+def first_addable(cluster: Cluster) -> Addable:
+    """Return copies of a node of each kind of hardware, in any number in every domain."""
+    kinds: dict[object, str] = {}
+    for node, slices in cluster.slices_by_node.items():
+        kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
+    return Addable(types=tuple(map(AddableNode, [*kinds.values()][:MOST_TYPES])))
+
+
+def tree_of(question: Question) -> Hierarchy | None:
+    """Return the hierarchy in whose domains nodes are added: the chosen one, else that of the first gang."""
+    known = [tree for tree in hierarchies(question.cluster) if tree.domains]
+    chosen = next((tree for tree in known if tree.name == question.addable.hierarchy), None)
+    of_gangs = (hierarchy_of(question.cluster, gang) for gang in question.workloads if gang.is_gang)
+    return chosen or next((tree for tree in of_gangs if tree in known), next(iter(known), None))
+
+
+def level_of(question: Question) -> str:
+    """Return the level in whose domains nodes are added: the chosen one, else the innermost; "" without a hierarchy."""
+    tree, level = tree_of(question), question.addable.level
+    if tree is None:
+        return ""
+    return level if any(level == one.name for one in tree.levels) else tree.levels[-1].name
+
+
+def node_types(question: Question) -> list[NodeType]:
+    """Return the node types of a question. Raises InputError for what makes no sense."""
+    from dra_lab.model.node_type import NewDomains, NodeType
+
+    addable, tree, level = question.addable, tree_of(question), level_of(question)
+    if not addable.types:
+        raise InputError("choose at least one node to copy")
+    if question.pins:
+        names = " and ".join(question.pins)
+        raise InputError(f"{names}: nodes to add are found for pods that are not pinned. Unpin them first")
+    new = None
+    if addable.domains and tree is not None:
+        new = NewDomains(nodes=addable.nodes or largest(tree, level), most=addable.domains, level=level)
+    where = "" if tree is None else tree.name
+    return [
+        NodeType.like(one.node, cost=one.cost, places=one.places, level=level, hierarchy=where, new_domains=new)
+        for one in addable.types
+    ]
+
+
+def largest(tree: Hierarchy, level: str) -> int:
+    """Return how many nodes the largest domain of a level has, 1 at least."""
+    return max((len(domain.nodes) for domain in tree.at(level)), default=1)
+
+
+def layers_with(added: AddedNodes, cluster: Cluster) -> tuple[Layer, ...]:
+    """Return the what-if changes that add the nodes of an answer to its cluster."""
+    trees = added.hierarchies
+    beside: dict[tuple[tuple[str, ...], ...], str] = {}
+
+    def place(node: str) -> tuple[tuple[str, ...], ...]:
+        return tuple(tree.path_of(node) for tree in trees)
+
+    for node in cluster.node_names:
+        beside.setdefault(place(node), node)
+    found = []
+    like = {one.name: one.node for one in added.types}
+    for count in added.added:
+        for where, nodes in groupby(count.nodes, key=place):
+            names = tuple(nodes)
+            layer = Layer(change="add", subject=like[count.type], count=len(names))
+            if where in beside:
+                layer = replace(layer, beside=beside[where] if trees else "")
+            else:
+                layer = replace(layer, **_new_domain(trees, cluster.node_names, count, layer.subject))
+                beside[where] = names[0]
+            found.append(layer)
+    return tuple(found)
+
+
+def _new_domain(trees: Sequence[Hierarchy], old: Sequence[str], count: AddedCount, like: str) -> dict[str, str]:
+    """Return the fields of a layer that makes a new domain: next to that of the copied node, if it can be."""
+    path = count.domain
+    tree = next(tree for tree in trees if any(domain.path == path for domain in tree.domains))
+    level = tree.levels[len(path) - 1].name
+    known = [node for node in old if len(tree.path_of(node)) >= len(path)]
+    depth = max(at for at in range(len(path)) if any(tree.path_of(node)[:at] == path[:at] for node in known))
+    nearest = [node for node in known if tree.path_of(node)[:depth] == path[:depth]]
+    return {"beside": like if like in nearest else nearest[0], "hierarchy": tree.name, "level": level}

@@ -22,15 +22,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import Movable
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.session.adding import Adding
 from dra_lab.session.answering import Answering
-from dra_lab.session.drawings import DrawingFile
-from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
-from dra_lab.session.live import LiveCluster, Pending
-from dra_lab.session.opening import (
+from dra_lab.session.drawings import (
     MODES,
     READ,
+    DrawingFile,
     first_cluster,
     first_drawing,
     first_question,
@@ -38,6 +34,9 @@ from dra_lab.session.opening import (
     pinned_problem,
     view_of,
 )
+from dra_lab.session.fleet import Adding, SessionFleet
+from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
+from dra_lab.session.live import LiveCluster, Pending
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
@@ -102,10 +101,10 @@ class Session(Answering):
         self.mode = mode_of(drawing)
         self._layers = drawing.layers
         self.cluster, self.refused_layers, self.layer_notes = settled_layers(self.snapshot, drawing.layers)
-        self.fleet = SessionFleet(self)
-        self.adding = Adding(self)
+        self.fleet: SessionFleet = SessionFleet(self)
+        self.adding = Adding(self, self.fleet)
         self.pending = Pending(self)
-        self.exporting = Exporting(self)
+        self.exporting = Exporting(self, self.fleet)
         self.comparing = Comparing(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates

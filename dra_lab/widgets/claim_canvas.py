@@ -22,8 +22,7 @@ from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.history import History
 from dra_lab.widgets.canvas_rows import CanvasStatus, PaletteRow, ProblemRow, palette_rows, problem_rows, status_rows
 from dra_lab.widgets.gang_rows import GangRow, first_gang, gang_row, same_values_words
-from dra_lab.widgets.messages import Row, calls, on, wire
-from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown
+from dra_lab.widgets.session_view import STATIC, Highlight, Pane, Row, SessionView, Shown, calls, on, wire
 from dra_lab.widgets.stored_output import drawing_parts
 from dra_lab.words.document import Part
 from dra_lab.words.workload_words import gang_words

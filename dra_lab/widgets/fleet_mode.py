@@ -26,8 +26,7 @@ from dra_lab.topology.locality import localities
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario_row
 from dra_lab.widgets.gang_rows import GangRow, gang_row, is_kueue, scheduler_row
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.answer_sentence import proof_sentence, verdict_and_values
 from dra_lab.words.document import printable
 from dra_lab.words.facts import FLEET_TERMS, GLOSSARY, counted, sentence

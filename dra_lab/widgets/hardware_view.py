@@ -19,8 +19,7 @@ from dra_lab.session import EXAMPLE_CLUSTER, Session
 from dra_lab.sketch.by_example import Example
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.widgets.device_rows import Fleet, equal_nodes, fleet
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
+from dra_lab.widgets.session_view import STATIC, Highlight, Pane, Row, SessionView, Shown, calls, latest_plan, on
 from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.widgets.trace_mode import TraceMode, picture_width
 from dra_lab.words.document import Part

@@ -21,8 +21,7 @@ from dra_lab.widgets import lesson_rows as rows
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_rows import AskRow
 from dra_lab.widgets.hardware_view import HardwareView, NodePicture
-from dra_lab.widgets.messages import on
-from dra_lab.widgets.session_view import Highlight, Pane, Shown, on_kernel_loop
+from dra_lab.widgets.session_view import Highlight, Pane, Shown, on, on_kernel_loop
 from dra_lab.widgets.trace_mode import MODE, TraceMode
 from dra_lab.widgets.trace_mode import MODE as TRACE
 from dra_lab.words.document import Part, Sentence, Words
