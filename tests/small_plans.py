@@ -22,7 +22,7 @@ from dra_lab.model.claims import (
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.goals import GOALS, GoalValue
-from dra_lab.model.headroom import NodeClass, NodeFit
+from dra_lab.model.headroom import NodeFit, node_fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, Placement
@@ -106,10 +106,10 @@ def a_plan(**changes) -> Plan:
         "node": "n1",
         "devices": taken(gpu=("gpu-0", "gpu-2"), nic=("a", "b")),
         "goals": goals(0, 0, 2, 0, 2),
-        "node_classes": (
-            NodeClass(("n1",), NodeFit.BEST, fits_idle=True),
-            NodeClass(("n2",), NodeFit.WORSE, fits_idle=True),
-            NodeClass(("n3",), NodeFit.NO, fits_idle=False),
+        "where": (
+            node_fit("", ["n1"], NodeFit.BEST, fits_idle=True),
+            node_fit("", ["n2"], NodeFit.WORSE, fits_idle=True),
+            node_fit("", ["n3"], NodeFit.NO, fits_idle=False),
         ),
         "first_fit": first_fit(taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2), steps=9),
         "findings": (Finding("a-rule", Severity.WARNING, "nic", "One NIC has no RDMA.", "Look at it."),),
@@ -132,7 +132,7 @@ def hostile_plan() -> Plan:
         cluster=HOSTILE,
         node=HOSTILE,
         devices=(Placement("gpu", DeviceID(GPU, HOSTILE, HOSTILE)),),
-        node_classes=(NodeClass((HOSTILE,), NodeFit.BEST, label=HOSTILE),),
+        where=(node_fit("", [HOSTILE], NodeFit.BEST, label=HOSTILE),),
         first_fit=None,
         shortfalls=(Shortfall("count", HOSTILE, HOSTILE, advice=HOSTILE, node=HOSTILE),),
         suggestions=(Suggestion(HOSTILE, HOSTILE, HOSTILE, {HOSTILE: (HOSTILE,)}),),

@@ -18,7 +18,7 @@ from dra_lab.index.pools import contradictions, why_unusable
 from dra_lab.model.claims import DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, published_amounts
-from dra_lab.model.memo import once_per_devices, once_per_rules, once_per_snapshot
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
 from dra_lab.model.quantity import format_quantity, parse_quantity
@@ -48,7 +48,7 @@ class HeldDevice:
         return Matching(self.cluster, self.release, self.cluster.class_by_name)
 
 
-@once_per_devices
+@once_per_hardware
 def unusable_pools(cluster: Cluster, *, consistent: bool = False) -> Mapping[tuple[str, str], str]:
     """Return why kube-scheduler skips a pool, by (driver, pool); from 1.38 also for `contradictions` (`consistent`)."""
     wrong = contradictions(cluster) if consistent else {}
@@ -238,10 +238,10 @@ _Seen = tuple[object, ...]
 class _Audited:
     """What the latest audit found of claims that share no device with another, by their place in memory.
 
-    Each claim is kept with the slices and nodes that were read for it.
+    Each claim is kept with the slices and nodes that were read for it; `rules` are what else was read.
     """
 
-    release: KubernetesRelease = field(default_factory=KubernetesRelease)
+    rules: tuple[object, ...] = ()
     slices: tuple[ResourceSlice, ...] = ()
     nodes: tuple[Node, ...] = ()
     known: dict[int, tuple[ResourceClaim, _Seen, tuple[AuditRow, ...]]] = field(default_factory=dict)
@@ -252,8 +252,10 @@ def _all_rows(held: HeldDevice) -> Iterator[AuditRow]:
 
     A followed cluster is audited with every change of a claim, a label, or a slice.
     """
-    latest, cluster = _latest(held.cluster), held.cluster
-    known = latest.known if latest.release == held.release and bool(latest.nodes) == bool(cluster.nodes) else {}
+    cluster = held.cluster
+    latest: _Audited = cluster.memo.latest.setdefault(_Audited, _Audited())
+    rules = (held.release, bool(cluster.nodes), cluster.classes, cluster.taint_rules)
+    known = latest.known if latest.rules == rules else {}
     unmoved = latest.slices is cluster.slices and latest.nodes is cluster.nodes
     kept: dict[int, tuple[ResourceClaim, _Seen, tuple[AuditRow, ...]]] = {}
     in_use = cluster.allocated
@@ -273,12 +275,7 @@ def _all_rows(held: HeldDevice) -> Iterator[AuditRow]:
         if not meets:
             # the claim is kept with it, so that no other one can come to stand at its place
             kept[id(claim)] = last
-    latest.release, latest.slices, latest.nodes, latest.known = held.release, cluster.slices, cluster.nodes, kept
-
-
-@once_per_rules
-def _latest(_cluster: Cluster) -> _Audited:
-    return _Audited()
+    latest.rules, latest.slices, latest.nodes, latest.known = rules, cluster.slices, cluster.nodes, kept
 
 
 def _seen(cluster: Cluster, claim: ResourceClaim) -> _Seen:

@@ -312,7 +312,7 @@ class _ReleaseAnswers:
         """Return whether a workload or claim fits, how many times, and on which nodes, as far as that is proven."""
         plan, fits = state.plan, state.fit is FitState.FITS
         known = plan is not None and not plan.not_examined
-        known = known and plan is not None and all(one.fit is not NodeFit.UNKNOWN for one in plan.node_classes)
+        known = known and plan is not None and all(fit.verdict is not NodeFit.UNKNOWN for fit in plan.node_classes)
         times = state.times if state.proven and not state.capped else None
         finding = next(iter(sorted(findings, key=lambda f: f.severity is not Severity.ERROR)), None)
         rule = finding.rule if finding is not None else ""

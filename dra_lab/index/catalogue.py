@@ -9,12 +9,12 @@ from functools import cached_property
 from msgspec import Struct
 
 from dra_lab.drivers import attributes_of_labels, device_kind
-from dra_lab.index.device_kinds import RDMA, DeviceKind, Guesses, guessed_kinds, type_of, with_bare_keys
+from dra_lab.index.device_kinds import RDMA, DeviceKind, guessed_kinds, type_of, with_bare_keys
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
 from dra_lab.model.driver_profile import DriverProfile, Lookup
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID, full_name
 
 
@@ -88,13 +88,9 @@ class Catalogue(Struct, frozen=True, dict=True):
         return tuple(item for item in self.devices if item.device.taints)
 
 
+@once_per_hardware
 def catalogue(cluster: Cluster) -> Catalogue:
     """Return the catalogue of a cluster."""
-    return _catalogue(cluster, guessed_kinds(cluster))
-
-
-@once_per_devices
-def _catalogue(cluster: Cluster, guesses: Guesses) -> Catalogue:
     # A pool that several nodes see in the same way is one object, which the cluster keeps.
     pools = tuple({id(pool): pool for name in cluster.node_names for pool in gather_pools(cluster, name)}.values())
     devices = tuple(devices_on(pools))
@@ -105,7 +101,7 @@ def _catalogue(cluster: Cluster, guesses: Guesses) -> Catalogue:
         devices = tuple(first.values())
     shapes: dict[Hashable, Shape] = {}
     kinds = count_kinds(devices)
-    guessed = {driver for driver, _ in guesses}
+    guessed = {driver for driver, _ in guessed_kinds(cluster)}
     return Catalogue(devices, kinds, {kind.number: shapes.setdefault(*_shape(kind, guessed)) for kind in kinds})
 
 

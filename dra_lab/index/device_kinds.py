@@ -21,7 +21,7 @@ from dra_lab.model.claims import DeviceClass, expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.driver_profile import DriverProfile, KindRule, Profiles
-from dra_lab.model.memo import once_per_devices, once_per_hardware, once_per_slice
+from dra_lab.model.memo import once_per_hardware, once_per_slice
 from dra_lab.model.names import full_name
 from dra_lab.model.sketch import Ask
 from dra_lab.model.slices import ResourceSlice
@@ -61,7 +61,7 @@ def _selects(device_class: DeviceClass, driver: str) -> bool:
     return named and all(selector.by_driver(driver) is not False for selector in selectors)
 
 
-@once_per_devices
+@once_per_hardware
 def _identifiers(cluster: Cluster) -> Mapping[str, frozenset[str]]:
     """Return the names of the attributes in its own domain, without it, of each driver without a word in its name."""
     shipped = {*known_drivers()} - {*cluster.profiles}
@@ -225,10 +225,10 @@ def _rare(device: Device) -> Hashable:
     )
 
 
-@once_per_devices
-def device_kinds(cluster: Cluster, guesses: Guesses) -> DeviceKinds:
-    """Return the kinds of the devices that were looked at; `guesses` are the `guessed_kinds`."""
-    return DeviceKinds(cluster.profiles, guesses)
+@once_per_hardware
+def device_kinds(cluster: Cluster) -> DeviceKinds:
+    """Return the kinds of the devices that were looked at."""
+    return DeviceKinds(cluster.profiles, guessed_kinds(cluster))
 
 
 def keys_read(known: DriverProfile) -> frozenset[str]:

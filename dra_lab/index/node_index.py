@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, count
 
@@ -10,11 +10,11 @@ from msgspec import Struct, field
 
 from dra_lab.cel.matching import ERROR, Match, Matching
 from dra_lab.drivers import attributes_of_machines
-from dra_lab.index.device_kinds import device_kinds, guessed_kinds, keys_beside_kind
+from dra_lab.index.device_kinds import device_kinds, keys_beside_kind
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.in_use import consumption, counted_pools
-from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
-from dra_lab.model.claims import AllocatedDevices
+from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, published_pools, tie_of
+from dra_lab.model.claims import AllocatedDevices, DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import LEVELS, DriverProfile
 from dra_lab.model.memo import Cache, once_per_hardware
@@ -89,10 +89,10 @@ class Numbers(Struct):
 class NodeIndex:
     """The devices of all nodes, and the selectors' answers; it is kept as long as the hardware."""
 
-    def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
+    def __init__(self, cluster: Cluster, release: KubernetesRelease, classes: Mapping[str, DeviceClass]) -> None:
         """Look at no node yet: 5,000 nodes with 90,000 devices take half a second."""
         self.cluster, self.release = cluster, release
-        self.matching = Matching(cluster, release, known_classes(cluster))
+        self.matching = Matching(cluster, release, classes)
         self.gates = gates_of(release)
         self._taint_rules = release.counted_rules
         self.numbers = Numbers()
@@ -233,7 +233,7 @@ class NodeIndex:
             self._shapes.pop(key, None)
 
     def _looked_at(self, ask: Ask) -> Looked:
-        kinds = device_kinds(self.cluster, guessed_kinds(self.cluster))
+        kinds = device_kinds(self.cluster)
         found = []
         for driver in self.cluster.drivers:
             keys = keys_beside_kind(self.matching, ask, kinds.profile(driver))
@@ -381,10 +381,12 @@ def _published_by(known: DriverProfile) -> tuple[str, ...]:
 def node_index(cluster: Cluster, release: KubernetesRelease) -> NodeIndex:
     """Return the node index of a cluster for a release."""
     # Without claims, which it does not read: it outlives the snapshot that it is made from.
-    bare = cluster.with_objects(claims=(), pods=(), findings=())
-    # With a cache of its own: with the one that has the index, both would stay until a garbage collection.
-    bare.memo.caches["hardware"] = Cache()
-    return NodeIndex(bare, release)
+    bare, classes = cluster.with_objects(claims=(), pods=(), findings=()), known_classes(cluster)
+    published_pools(cluster)
+    # With a cache of its own that has the pools: with the one that gets the index, both would stay until a garbage
+    # collection.
+    bare.memo.hardware = Cache(cluster.memo.hardware)
+    return NodeIndex(bare, release, classes)
 
 
 def shape_key(views: NodeIndex, node_name: str, asks: Sequence[Ask], wheres: Sequence[str]) -> tuple[int, ...]:

@@ -8,10 +8,10 @@ from itertools import chain
 
 from msgspec import Struct, field
 
-from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, Guesses, device_kinds, guessed_kinds
+from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, device_kinds, guessed_kinds
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_devices, once_per_slice, slice_values
+from dra_lab.model.memo import once_per_hardware, once_per_slice, slice_values
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSelector, ObjectMeta, node_matches
 from dra_lab.model.release import Gates
@@ -77,7 +77,7 @@ def gather_pools(
     """
     counting = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
     gates = (*counting, consistent)
-    published = _published(cluster, guessed_kinds(cluster))
+    published = published_pools(cluster)
     known = published.pools.setdefault(gates, {})
     found = known.get(node_name)
     if found is None:
@@ -96,7 +96,7 @@ def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]
     )
 
 
-@once_per_devices
+@once_per_hardware
 def contradictions(cluster: Cluster) -> Mapping[tuple[_Key, int], str]:
     """Return why kube-scheduler 1.38 calls a pool of some generation invalid: its slices contradict each other.
 
@@ -137,11 +137,12 @@ class _Published(Struct, frozen=True):
     shared: dict[object, Pool | None] = field(default_factory=dict)
 
 
-@once_per_devices
-def _published(cluster: Cluster, guesses: Guesses) -> _Published:
-    counters, kinds = grouped(cluster.counter_slices, pool_of), device_kinds(cluster, guesses)
+@once_per_hardware
+def published_pools(cluster: Cluster) -> _Published:
+    """Return the parts of the pools of all nodes, to be filled node by node."""
+    counters, kinds = grouped(cluster.counter_slices, pool_of), device_kinds(cluster)
     everywhere = frozenset(key for key, slices in counters.items() if _is_seen(cluster, key, slices, kinds))
-    of_slice = {counting: slice_values(cluster, Pool, counting, guesses) for counting in (False, True)}
+    of_slice = {counting: slice_values(cluster, Pool, counting, guessed_kinds(cluster)) for counting in (False, True)}
     network, of_place = cluster.network_slices, dict[tuple[str, str], list[int]]()
     for position, slice_ in enumerate(network):
         for place in {*_places_of(slice_)}:

@@ -13,7 +13,7 @@ from dra_lab.findings import Finding
 from dra_lab.model.claims import AllocatedDevices, DeviceClass, ResourceClaim, ResourceClaimTemplate, allocated_devices
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint, without_scalar
 from dra_lab.model.driver_profile import Profiles
-from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_snapshot, slice_values
+from dra_lab.model.memo import Memo, once_per_hardware, once_per_snapshot, slice_values
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import FilePlaces, Node, ObjectMeta
 from dra_lab.model.pods import Pod
@@ -116,7 +116,7 @@ class Cluster(Shown):
         return {name: known.get(name) or self._unread_nodes[name] for name in self.node_names}
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def _unread_nodes(self) -> Mapping[str, Node]:
         named = {s.spec.node_name for s in self.slices if s.spec.node_name} - {node.name for node in self.nodes}
         labels = ((name, {"kubernetes.io/hostname": name}) for name in named)
@@ -139,7 +139,7 @@ class Cluster(Shown):
         return self.node_by_name[name]
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def node_names(self) -> tuple[str, ...]:
         """Return the names of all nodes, sorted."""
         return tuple(sorted({*self._unread_nodes, *(node.name for node in self.nodes)}))
@@ -157,25 +157,25 @@ class Cluster(Shown):
         return frozenset(self.node_names) - self.cordoned
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def slices_by_node(self) -> Mapping[str, tuple[ResourceSlice, ...]]:
         """Return the slices with `nodeName`, by node, in the order in which they were read."""
         return grouped(self.slices, node_of)
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def network_slices(self) -> tuple[ResourceSlice, ...]:
         """Return the slices without `nodeName`: network-attached or selected per device."""
         return tuple(slice_ for slice_ in self.slices if not slice_.spec.node_name)
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def counter_slices(self) -> tuple[ResourceSlice, ...]:
         """Return the slices with `nodeName` that declare shared counters."""
         return tuple(s for s in self.slices if s.spec.node_name and s.spec.shared_counters is not None)
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def partitioned(self) -> bool:
         """Say whether any slice has what the gate DRAPartitionableDevices is about: then it changes what nodes see."""
         return any(
@@ -186,19 +186,19 @@ class Cluster(Shown):
         )
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def slices_by_pool(self) -> Mapping[tuple[str, str], tuple[ResourceSlice, ...]]:
         """Return all slices by (driver, pool name), whatever their generation."""
         return grouped(self.slices, pool_of)
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def drivers(self) -> tuple[str, ...]:
         """Return the names of the drivers that publish slices, sorted."""
         return tuple(sorted({slice_.spec.driver for slice_ in self.slices}))
 
     @property
-    @once_per_claims
+    @once_per_snapshot
     def allocated(self) -> AllocatedDevices:
         """Return what the claims hold: admin results block no other claim, results with a shareID are shares."""
         return allocated_devices(self.claims)
@@ -227,19 +227,19 @@ class Cluster(Shown):
         return release_of(given or own, self.default_release, lists=self.publishes_lists)
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def publishes_lists(self) -> bool:
         """Say whether any device publishes a list-typed attribute."""
         return any(attribute.is_list for attribute in self._without_scalar)
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def publishes_empty_attributes(self) -> bool:
         """Say whether any device publishes an attribute without a value; every selector fails on such a device."""
         return not all(attribute.is_list for attribute in self._without_scalar)
 
     @property
-    @once_per_devices
+    @once_per_hardware
     def _without_scalar(self) -> tuple[DeviceAttribute, ...]:
         known, found = slice_values(self, without_scalar), list[DeviceAttribute]()
         for slice_ in self.slices:
@@ -260,15 +260,10 @@ class Cluster(Shown):
         """
         made = replace(self, **changes)
         same = {name for name, value in vars(self).items() if vars(made)[name] is value}
-        if _same_labels(self.nodes, made.nodes):
-            same |= {"labels", "places"}
-        elif not self.network_slices and [node.name for node in self.nodes] == [node.name for node in made.nodes]:
-            same.add("places")  # labels place devices only where slices select nodes by them
-        made.memo.take(self.memo, same)
-        if same.issuperset(("profiles", "slices")):
-            made.memo.slices = self.memo.slices
-        elif "profiles" in same:
-            made.memo.keep_slices(self.memo, made.slices)
+        labels = bool(self.network_slices)  # labels place devices only where slices select nodes by them
+        if same_nodes(self.nodes, made.nodes, labels=labels):
+            same.add("places")
+        made.memo.take(self.memo, same, made.slices)
         return made
 
     def with_profiles(self, own: Profiles) -> Cluster:
@@ -336,12 +331,12 @@ class Cluster(Shown):
         )
 
 
-def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
-    """Say whether nodes have the same names and labels: a node that is cordoned or tainted changes nothing."""
+def same_nodes(before: tuple[Node, ...], after: tuple[Node, ...], *, labels: bool = True) -> bool:
+    """Say whether nodes have the same names and `labels`: a node that is cordoned or tainted changes nothing."""
     return before is after or (
         len(before) == len(after)
         and all(
-            old is new or (old.name == new.name and old.metadata.labels == new.metadata.labels)
+            old is new or (old.name == new.name and (not labels or old.metadata.labels == new.metadata.labels))
             for old, new in zip(before, after, strict=True)
         )
     )

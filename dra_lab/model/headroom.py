@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.sketch import ClaimSketch
@@ -49,12 +50,25 @@ def counted_to(count: int, bound: int, most: int = MOST_COUNTED) -> Bounded:
 NODE, NODES_TOGETHER, DOMAIN = "node", "nodes", "domain"
 
 
+class NodeFit(StrEnum):
+    """How a node serves the claim: as well as the best, worse, not at all, or not decided."""
+
+    BEST = "best"
+    WORSE = "worse"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
 class Fit(Struct, frozen=True):
     """What fits of a workload on each of some equal nodes, on nodes that share devices, or in one domain of a level.
 
     `kind` is `node` (`members` are equal nodes, and each has these numbers), `nodes` (all of them together have them)
     or `domain` (`members` is its path, `()` all nodes). `replicas` fit there at once, and `pods` of one replica.
     `least` and `size` are the pods that a replica needs and wants. `reasons` say in words what keeps pods away.
+
+    For a plan of one pod, `members` offer the claim the same, sorted. `verdict` is how they serve it beside the best
+    node, with the `values` of its goals. `fits_idle` says whether it would fit with nothing in use. `label` is what
+    the nodes are called together, as CORDONED.
     """
 
     workload: str
@@ -65,6 +79,10 @@ class Fit(Struct, frozen=True):
     least: int = 1
     size: int = 1
     reasons: tuple[str, ...] = ()
+    verdict: NodeFit | None = None
+    values: tuple[GoalValue, ...] = ()
+    fits_idle: bool | None = None
+    label: str = ""
 
     @property
     def fits(self) -> bool:
@@ -82,27 +100,24 @@ class Fit(Struct, frozen=True):
         return "; ".join([f"{self.pods.value:,} of {self.size:,}{known}", *self.reasons])
 
 
-class NodeFit(StrEnum):
-    """How a node serves the claim: as well as the best, worse, not at all, or not decided."""
-
-    BEST = "best"
-    WORSE = "worse"
-    NO = "no"
-    UNKNOWN = "unknown"
-
-
 CORDONED = "cordoned"
 """The label of the class of nodes that are cordoned."""
 
 
-class NodeClass(Struct, frozen=True):
-    """Nodes that are equal for this claim: they offer it the same; sorted, the first represents all."""
-
-    nodes: tuple[str, ...]
-    fit: NodeFit
-    fits_idle: bool | None = None
-    goals: tuple[GoalValue, ...] = ()
-    label: str = ""
+def node_fit(
+    workload: str,
+    nodes: Iterable[str],
+    verdict: NodeFit,
+    values: tuple[GoalValue, ...] = (),
+    *,
+    fits_idle: bool | None = None,
+    label: str = "",
+) -> Fit:
+    """Return how equal nodes serve one pod; how many more fit on each is not counted."""
+    fits = int(verdict in (NodeFit.BEST, NodeFit.WORSE))
+    replicas, pods = (Bounded(fits, 0 if verdict is NodeFit.NO else most) for most in (None, 1))
+    row = Fit(workload, NODE, tuple(sorted(nodes)), replicas, pods)
+    return replace(row, verdict=verdict, values=values, fits_idle=fits_idle, label=label)
 
 
 class Headroom(Shown, Struct, frozen=True):

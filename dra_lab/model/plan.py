@@ -15,7 +15,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
-from dra_lab.model.headroom import Fit, Headroom, NodeClass, NodeFit
+from dra_lab.model.headroom import NODE, Fit, Headroom
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import (
     FirstFit,
@@ -62,7 +62,7 @@ class Plan(Shown):
     could not be read.
 
     `shared` has the devices of claims that several pods use. `where` has for each gang what every domain of its
-    required level has, before the plan, and `node_classes` for one pod every node once. `first_fit` is kube-
+    required level has, before the plan, and for one pod every node once. `first_fit` is kube-
     scheduler with the manifests where the pods are, `first_fit_plain` with counts and selectors only; None if not
     requested. `regrets` are their costs. `suggestions` and `reasons` are there for a pod that fits nowhere: counts,
     conflicts and relaxations behind the sentences of `shortfalls`. `allocated_claims` are claims of the pod that
@@ -92,7 +92,6 @@ class Plan(Shown):
     goals: tuple[GoalValue, ...] = ()
     shared: tuple[SharedClaim, ...] = ()
     where: tuple[Fit, ...] = ()
-    node_classes: tuple[NodeClass, ...] = ()
     first_fit: FirstFit | None = None
     first_fit_plain: FirstFit | None = None
     shortfalls: tuple[Shortfall, ...] = ()
@@ -178,15 +177,19 @@ class Plan(Shown):
         return {placement.device: placement.reference for placement in self.placements}
 
     @property
+    def node_classes(self) -> tuple[Fit, ...]:
+        """Return every node once, equal ones together, with its verdict on one pod; () for more pods."""
+        return tuple(fit for fit in self.where if fit.kind == NODE)
+
+    @property
     def fitting_nodes(self) -> tuple[str, ...]:
         """Return the nodes on which the claim fits now, sorted."""
-        fits = (NodeFit.BEST, NodeFit.WORSE)
-        return tuple(sorted(node for c in self.node_classes if c.fit in fits for node in c.nodes))
+        return tuple(sorted(node for fit in self.node_classes if fit.fits for node in fit.members))
 
     @property
     def fitting_idle_nodes(self) -> tuple[str, ...]:
         """Return the nodes on which the claim would fit with nothing in use, sorted."""
-        return tuple(sorted(node for c in self.node_classes if c.fits_idle for node in c.nodes))
+        return tuple(sorted(node for fit in self.node_classes if fit.fits_idle for node in fit.members))
 
     @property
     def claims_of(self) -> Mapping[tuple[str, str], tuple[ClaimSketch, ...]]:

@@ -12,7 +12,7 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_claims
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import Placement
@@ -298,7 +298,7 @@ def part_of_cluster(cluster: Cluster, node: str) -> Cluster:
     )
 
 
-@once_per_claims
+@once_per_snapshot
 def _claims_by_pool(cluster: Cluster) -> Mapping[tuple[str, str], Mapping[int, ResourceClaim]]:
     found: dict[tuple[str, str], dict[int, ResourceClaim]] = {}
     for claim in cluster.claims:

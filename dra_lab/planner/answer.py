@@ -72,7 +72,7 @@ class Work(Struct, frozen=True):
         # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
         most, names = self.budget.sizes.tries, self.scan.rules.nodes
         if len(names) > most:
-            first = [equal.nodes[0] for equal in self.scan.classes or self.choice.classes]
+            first = [equal.nodes[0] for equal in self.scan.classes] or [fit.members[0] for fit in self.choice.classes]
             names = tuple([node for node in first if node in self.scan.kind_of][:most])
         return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=names)
 
@@ -133,7 +133,7 @@ def plan_of_fit(work: Work) -> Plan:
         status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
         pods=pods(inner, goals),
         goals=goals,
-        node_classes=work.choice.classes,
+        where=work.choice.classes,
         first_fit=drawn_fits[0],
         first_fit_plain=drawn_fits[1],
         suggestions=work.offered(work.suggestions()) if unwritable else (),

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from dra_lab.model.goals import DAMAGE, GoalValue
-from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
+from dra_lab.model.headroom import CORDONED, Fit, NodeFit, node_fit
 from dra_lab.planner.best_pods import Best, BestPods, Order, keep_pods, take_pods_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import NodeSolution, report_goal
@@ -31,7 +31,7 @@ class Choice:
 
     node: str
     solution: NodeSolution
-    classes: tuple[NodeClass, ...]
+    classes: tuple[Fit, ...]
     decided: bool
     ended: bool
     counts: dict[Hashable, Count]
@@ -53,6 +53,7 @@ class _Search:
     whole: Order
     budget: Budget
     solver: str
+    workload: str
     pinned: str
     pods: BestPods
     rows: list[_Row] = field(default_factory=list)
@@ -67,7 +68,7 @@ class _Search:
             self.best = found
 
 
-def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned: str = "") -> Choice:
+def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, workload: str, pinned: str = "") -> Choice:
     """Find the best pod on each state of nodes and choose the node; the scan then has its classes of equal nodes.
 
     The goals up to `damage` decide which nodes are best; `damage` and what follows it chooses among these, as many of
@@ -75,7 +76,7 @@ def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned
     """
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
     first = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
-    search = _Search(scan, first, whole, budget, solver, pinned, take_pods_of(scan, budget))
+    search = _Search(scan, first, whole, budget, solver, workload, pinned, take_pods_of(scan, budget))
     others = _look_up(search)
     if others:
         _solve_others(search, others)
@@ -143,24 +144,25 @@ def _conclude(search: _Search) -> Choice:
         equal = [row for row in equal if not row.found.worse]
         equal.sort(key=lambda row: (not row.found.proven, row.name))
         node, solution, ended = _to_the_end(search, [(row.name, row.found) for row in equal])
-    classes = []
+    classes, name = [], search.workload
     for row in search.rows:
         # What is known of the node that is chosen is known of the nodes that are equal to it.
         stages = (solution if row.name == node else row.found).stages
-        classes.append(NodeClass(row.equal.nodes, _fit(row.found, best, row.name == node), row.fits_idle, stages))
+        verdict = _fit(row.found, best, row.name == node)
+        classes.append(node_fit(name, row.equal.nodes, verdict, stages, fits_idle=row.fits_idle))
     cordoned = scan.cluster.cordoned.intersection(scan.excluded)
     if cordoned:
-        classes.append(NodeClass(tuple(sorted(cordoned)), NodeFit.NO, label=CORDONED))
+        classes.append(node_fit(name, cordoned, NodeFit.NO, label=CORDONED))
     if excluded := tuple(name for name in scan.excluded if name not in cordoned):
-        classes.append(NodeClass(excluded, NodeFit.NO, fits_idle=False))
+        classes.append(node_fit(name, excluded, NodeFit.NO, fits_idle=False))
     if scan.unseen:
-        classes.append(NodeClass(scan.unseen, NodeFit.UNKNOWN))
+        classes.append(node_fit(name, scan.unseen, NodeFit.UNKNOWN))
     rivals = [row.found for row in search.rows if row.name != node and not pinned]
     decided = all(found.infeasible or found.worse or found.proven for found in rivals)
     if not node and pinned:
         decided = solution.infeasible
     seen = scan.complete or (bool(pinned) and pinned not in scan.unseen)
-    classes.sort(key=lambda one: one.nodes)
+    classes.sort(key=lambda fit: fit.members)
     return Choice(node, solution, tuple(classes), decided and seen, ended, search.counts)
 
 

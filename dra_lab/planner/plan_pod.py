@@ -14,7 +14,7 @@ from dra_lab.findings import sentence_case
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import goal_order
-from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
+from dra_lab.model.headroom import CORDONED, NodeFit, node_fit
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
@@ -88,7 +88,7 @@ def plan_pod(
     from dra_lab.planner.choose import choose_node
     from dra_lab.planner.kube_scheduler import PlanTracer
 
-    choice = choose_node(scan, order, budget, solver=solver, pinned=node)
+    choice = choose_node(scan, order, budget, solver=solver, workload=pod.workload.name, pinned=node)
     work = Work(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
     if choice.node:
         plan = plan_of_fit(work)
@@ -123,7 +123,7 @@ def _elsewhere(plan: Plan, cluster: Cluster, pod: PodClaims, node: str) -> Plan:
         reasons = (cordoned_shortfall(cluster, stopped),)
     others = tuple(name for name in cluster.node_names if name not in closed)
     tied = plan.admitted is not None and not plan.admitted.intersection(others)
-    open_class = NodeClass(others, NodeFit.NO, fits_idle=False) if tied else NodeClass(others, NodeFit.UNKNOWN)
-    classes = [open_class] if others else []
-    classes += [NodeClass(tuple(sorted(closed)), NodeFit.NO, label=CORDONED)] if closed else []
-    return replace(plan, status=PlanStatus.INFEASIBLE, node_classes=tuple(classes), shortfalls=reasons)
+    name, verdict = plan.workloads[0].name, NodeFit.NO if tied else NodeFit.UNKNOWN
+    fits = [node_fit(name, others, verdict, fits_idle=False if tied else None)] if others else []
+    fits += [node_fit(name, closed, NodeFit.NO, label=CORDONED)] if closed else []
+    return replace(plan, status=PlanStatus.INFEASIBLE, where=tuple(fits), shortfalls=reasons)

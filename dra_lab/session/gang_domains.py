@@ -12,7 +12,7 @@ from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.placement import SameValues
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
@@ -223,7 +223,7 @@ def same_options(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelea
     return (rail, *rows) if rail.requests else tuple(rows)
 
 
-@once_per_devices
+@once_per_hardware
 def _reasons(cluster: Cluster) -> Mapping[str, str]:
     """Return for each attribute of GPUs and NICs why pods cannot share its values, or share them in any case."""
     known = catalogue(cluster)

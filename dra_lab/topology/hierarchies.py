@@ -10,7 +10,7 @@ from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.index.hyper_node_members import Members, members_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, LeftOut, Level
-from dra_lab.model.memo import once_per_devices, once_per_slice, once_per_snapshot
+from dra_lab.model.memo import once_per_hardware, once_per_slice, once_per_snapshot
 from dra_lab.model.names import split_qualified
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.topologies import HyperNode, Topology
@@ -311,7 +311,7 @@ def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[
     yield from values.items()
 
 
-@once_per_devices
+@once_per_hardware
 def _with_places(cluster: Cluster) -> tuple[str, ...]:
     """Return the nodes of which a device publishes anything of ATTRIBUTES."""
     by_node = cluster.slices_by_node

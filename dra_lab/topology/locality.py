@@ -27,12 +27,12 @@ from dra_lab.drivers import (
     published,
 )
 from dra_lab.index.catalogue import lookup_of
-from dra_lab.index.device_kinds import Guesses, guessed_kinds
+from dra_lab.index.device_kinds import guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.driver_profile import DriverProfile, Lookup, Profiles, kind_words
-from dra_lab.model.memo import once_per_devices, once_per_snapshot
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import FilePlace, FilePlaces
 from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, level_value, shared_place, shared_value
@@ -127,7 +127,7 @@ def _value(place: Place | None) -> _Number:
     return None if place is None else place.value
 
 
-@once_per_devices
+@once_per_hardware
 def places_known(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """Return driver and level of all places that are known: what shares the level with a device (`shared_place`)."""
     memo = _memo(cluster)
@@ -208,13 +208,9 @@ class _Memo(Struct):
     numa_and_root: dict[int, tuple[_Number, _Number, _Number]] = field(default_factory=dict)
 
 
+@once_per_hardware
 def _memo(cluster: Cluster) -> _Memo:
-    return _published_places(cluster, guessed_kinds(cluster))
-
-
-@once_per_devices
-def _published_places(cluster: Cluster, guesses: Guesses) -> _Memo:
-    return _Memo(cluster.profiles, dict(guesses))
+    return _Memo(cluster.profiles, dict(guessed_kinds(cluster)))
 
 
 @once_per_snapshot

@@ -10,7 +10,7 @@ from dra_lab.findings import Finding
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_labels, once_per_snapshot
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import all_devices, is_free
 from dra_lab.sketch.kind_counts import free_words, kind_counts, kind_name, partition_words, use_words
@@ -228,7 +228,7 @@ def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:
 _TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 
 
-@once_per_labels
+@once_per_snapshot
 def hardware_types(cluster: Cluster) -> Mapping[str, str]:
     """Return what each node is, by its name: the label of its instance type, else its GPUs (`8 × NVIDIA H100`)."""
     words: dict[object, str] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.goals import DAMAGE
-from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
+from dra_lab.model.headroom import CORDONED, Fit, NodeFit, node_fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.topology.node_tree import natural_order
@@ -147,16 +147,16 @@ def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     classes = plan.node_classes if plan is not None else ()
     best = plan.node if plan is not None else ""
     if total > MOST_TILES:
-        known = classes or (NodeClass(cluster.node_names, NodeFit.UNKNOWN, label="all nodes"),)
+        known = classes or (node_fit("", cluster.node_names, NodeFit.UNKNOWN, label="all nodes"),)
         items = []
         for one in known:
             # The pinned node stands for its class, so that a click on the row draws what is pinned.
-            name = pinned if pinned in one.nodes else one.nodes[0]
-            label = one.label or (f"like {name}" if len(one.nodes) > 1 else name)
-            items.append(_item(one, name, pinned, label=label, nodes=len(one.nodes)))
+            name = pinned if pinned in one.members else one.members[0]
+            label = one.label or (f"like {name}" if len(one.members) > 1 else name)
+            items.append(_item(one, name, pinned, label=label, nodes=len(one.members)))
         items.sort(key=lambda item: (-item.nodes, item.id))
         return Fleet(kind="classes", items=tuple(items), total=total, best=best, heat=_fitting(cluster, classes))
-    class_of = {name: node_class for node_class in classes for name in node_class.nodes}
+    class_of = {name: node_class for node_class in classes for name in node_class.members}
     labels = dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
     use = {name: node_use(cluster, name) for name in cluster.node_names}
     is_mixed = len({idle for idle, _ in use.values()}) > 1
@@ -164,7 +164,7 @@ def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     first = nearest.node if nearest is not None else best
     tiles = []
     for name in cluster.node_names:
-        node_class = class_of.get(name, NodeClass((name,), NodeFit.UNKNOWN))
+        node_class = class_of.get(name, node_fit("", (name,), NodeFit.UNKNOWN))
         word = _word(node_class, *use[name], is_mixed=is_mixed)
         if nearest is not None and name == first:
             word = f"{nearest.available:,} of {counted(nearest.needed, 'pair')}"
@@ -189,14 +189,14 @@ def node_use(cluster: Cluster, node: str) -> tuple[bool, bool]:
     return idle, bool(main) and all(is_used_up(cluster, item.id, item.device) for item in main)
 
 
-def _word(node_class: NodeClass, idle: bool, full: bool, *, is_mixed: bool) -> str:  # noqa: FBT001  they come as a pair
-    if node_class.fit is NodeFit.NO:
+def _word(node_class: Fit, idle: bool, full: bool, *, is_mixed: bool) -> str:  # noqa: FBT001  they come as a pair
+    if node_class.verdict is NodeFit.NO:
         if node_class.label == CORDONED:
             return CORDONED
         return "full" if full else "busy" if node_class.fits_idle else "does not fit"
-    if node_class.fit is NodeFit.WORSE:
+    if node_class.verdict is NodeFit.WORSE:
         return "worse"
-    return "idle" if idle and is_mixed and node_class.fit is NodeFit.BEST else ""
+    return "idle" if idle and is_mixed and node_class.verdict is NodeFit.BEST else ""
 
 
 def heat_map(
@@ -215,14 +215,14 @@ def heat_map(
     return HeatMap(title=title, source=found.source, grades=grades, cells=tuple(cells))
 
 
-def _fitting(cluster: Cluster, classes: Sequence[NodeClass]) -> HeatMap:
+def _fitting(cluster: Cluster, classes: Sequence[Fit]) -> HeatMap:
     """Return the racks by the number of nodes that can take the drawing."""
     from dra_lab.pictures.racks import racks
 
     found = racks(cluster)
     if found is None or not classes:
         return HeatMap()
-    fitting = {name for one in classes if one.fit in (NodeFit.BEST, NodeFit.WORSE) for name in one.nodes}
+    fitting = {name for one in classes if one.fits for name in one.members}
     return heat_map(
         found,
         f"Fitting nodes by {found.word}",
@@ -232,23 +232,25 @@ def _fitting(cluster: Cluster, classes: Sequence[NodeClass]) -> HeatMap:
     )
 
 
-def _item(node_class: NodeClass, node: str, pinned: str, **words: Any) -> FleetItem:
+def _item(node_class: Fit, node: str, pinned: str, **words: Any) -> FleetItem:
     """Return a node that stands for its class."""
-    return FleetItem(id=node, fit=node_class.fit, pinned=node == pinned, detail=_detail(node_class), **words)
+    return FleetItem(
+        id=node, fit=node_class.verdict or NodeFit.UNKNOWN, pinned=node == pinned, detail=_detail(node_class), **words
+    )
 
 
-def _detail(node_class: NodeClass) -> str:
+def _detail(node_class: Fit) -> str:
     if node_class.label == CORDONED:
         return "does not fit: cordoned"
-    words = FIT_WORDS[node_class.fit]
-    if node_class.fit is NodeFit.NO and node_class.fits_idle is not None:
+    words = FIT_WORDS[node_class.verdict or NodeFit.UNKNOWN]
+    if node_class.verdict is NodeFit.NO and node_class.fits_idle is not None:
         words = "does not fit now; would if it were idle" if node_class.fits_idle else "does not fit, even if idle"
     # the copies that a plan prevents are counted for its own node only, and would set it apart from identical ones
-    goals = ", ".join(goal_words(goal) for goal in node_class.goals if goal.value and goal.goal != DAMAGE)
+    goals = ", ".join(goal_words(goal) for goal in node_class.values if goal.value and goal.goal != DAMAGE)
     return f"{words}: {goals}" if goals else words
 
 
 def equal_nodes(plan: Plan | None, node: str) -> int:
     """Return how many nodes are equal to a node for the plan's drawing, itself included."""
     classes = plan.node_classes if plan is not None else ()
-    return next((len(one.nodes) for one in classes if node in one.nodes), 1)
+    return next((len(one.members) for one in classes if node in one.members), 1)

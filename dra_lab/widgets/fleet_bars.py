@@ -10,7 +10,7 @@ import traitlets
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_labels
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.pictures.charts.amounts import Amounts, amount_names
 from dra_lab.pictures.racks import NO_RACK, racks
 from dra_lab.session.answers import Answer
@@ -324,7 +324,7 @@ MOST_VALUES = 40
 """Values up to which a label is offered; one with more, or one for each node, says little about any node."""
 
 
-@once_per_labels
+@once_per_snapshot
 def _values(cluster: Cluster) -> Mapping[str, Mapping[str, frozenset[str]]]:
     """Return the nodes of each value of each filter."""
     labels: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))

@@ -103,7 +103,9 @@ def explained_node(plan: Plan | None, cluster: Cluster, looked_at: str, shown: s
     """Return the node of the question: the one that a person looks at, else the first that does not serve the claim."""
     if looked_at in cluster.node_by_name:
         return looked_at
-    not_serving = (name for c in plan.node_classes if c.fit is NodeFit.NO for name in c.nodes) if plan else iter(())
+    not_serving = (
+        (name for fit in plan.node_classes if fit.verdict is NodeFit.NO for name in fit.members) if plan else iter(())
+    )
     if plan is not None and plan.fits:
         return min(not_serving, default=plan.node)
     return shown or next(iter(cluster.node_names), "")

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from dra_lab.model.cluster import Cluster
+from dra_lab.model.cluster import Cluster, same_nodes
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
-from dra_lab.model.memo import once_per_hardware, once_per_labels, once_per_snapshot
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
+from dra_lab.model.nodes import Node
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.topology.hierarchies import hierarchies, hierarchy_findings
@@ -95,16 +96,18 @@ def hierarchy_line(cluster: Cluster, *, known: bool = False) -> str:
 
     `known` returns "" if it was not worked out yet: for 5,000 nodes it takes a tenth of a second.
     """
-    kept = _kept(cluster)
-    if not kept or kept[0][0] != cluster.topologies:
+    kept = _latest_line(cluster)
+    topologies, nodes, line = kept[0] if kept else (None, (), "")
+    if topologies != cluster.topologies or not same_nodes(nodes, cluster.nodes):
         if known:
             return ""
-        kept[:] = ((cluster.topologies, hierarchy_words(hierarchies(cluster))),)
-    return kept[0][1]
+        line = hierarchy_words(hierarchies(cluster))
+        kept[:] = ((cluster.topologies, cluster.nodes, line),)
+    return line
 
 
-@once_per_labels
-def _kept(_cluster: Cluster) -> list[tuple[tuple[TopologyObject, ...], str]]:
+@once_per_hardware
+def _latest_line(_cluster: Cluster) -> list[tuple[tuple[TopologyObject, ...], tuple[Node, ...], str]]:
     return []
 
 

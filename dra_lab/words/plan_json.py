@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dra_lab.findings import Finding
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.goals import GANGS, UNPLACED
-from dra_lab.model.headroom import Bounded, Headroom, LargestJob, Stranded, StrandedKind
+from dra_lab.model.headroom import DOMAIN, Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.names import DeviceID
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.placement import FirstFitStatus, PlacedPod, SharedClaim, Start
@@ -75,7 +75,10 @@ _OF_THE_API = (ClaimSketch, ResourceClaim)
 _NOT_WRITTEN = ("seconds", "parts", "tracer", "on")
 """Fields that differ between equal answers, or that have a meaning in a process alone."""
 
-_IF_ANY = ("at_most", "of", "claim", "group", "number", "domain", "label", "leader", "slices", "shared_claims", "same")
+_IF_ANY = (
+    *("at_most", "of", "claim", "group", "number", "domain", "label", "leader", "slices", "shared_claims", "same"),
+    *("verdict", "values", "fits_idle"),
+)
 """Fields that are written only if they have a value."""
 
 _PROPERTIES: Mapping[type, tuple[str, ...]] = {
@@ -164,7 +167,7 @@ PAGE = 500
 """Pods on a page."""
 
 _FIELDS = (
-    *("objective", "where", "shortfalls", "suggestions", "reasons", "regrets"),
+    *("shortfalls", "suggestions", "reasons", "regrets"),
     *("states", "not_examined", "cordoned", "start", "admitted"),
 )
 """Fields of a plan that are written as they are."""
@@ -198,15 +201,23 @@ def plan_json(plan: Plan, after: AfterPlan | None = None) -> dict[str, Any]:
         nodes={
             "fitting": list(plan.fitting_nodes),
             "fittingIdle": list(plan.fitting_idle_nodes),
-            "classes": [plain_value(node_class) for node_class in plan.node_classes],
+            "classes": [*map(_node_class, plan.node_classes)],
         },
         firstFit=_first_fit(plan, plain=False),
         firstFitPlain=_first_fit(plan, plain=True),
         after=None if after is None else _after(after),
         **_moves(plan),
         **({"same": [plain_value(one) for one in plan.same]} if plan.same else {}),
+        objective=plan.objective,
+        where=[plain_value(fit) for fit in plan.where if fit.kind == DOMAIN],
         **{camel(name): plain_value(getattr(plan, name)) for name in _FIELDS},
     )
+
+
+def _node_class(fit: Fit) -> dict[str, Any]:
+    """Return equal nodes with their verdict on one pod."""
+    goals, label = [*map(plain_value, fit.values)], {"label": fit.label} if fit.label else {}
+    return {"nodes": list(fit.members), "fit": fit.verdict, "fitsIdle": fit.fits_idle, "goals": goals, **label}
 
 
 def _moves(plan: Plan) -> dict[str, Any]:

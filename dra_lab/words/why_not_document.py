@@ -11,7 +11,7 @@ from dra_lab.model.goals import DAMAGE
 from dra_lab.model.headroom import CORDONED
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Funnel, FunnelStep, Shortfall
+from dra_lab.model.reasons import Funnel, FunnelStep
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet.why_stranded import WhyStranded
@@ -58,15 +58,15 @@ def node_sentence(found: WhyNot, plan: Plan | None, node: str) -> str:
         return f"{node} cannot serve this claim."
     if plan is not None and plan.fits and plan.node == found.node:
         return f"{node} serves this claim best."
-    here = next((c for c in plan.node_classes if found.node in c.nodes), None) if plan is not None else None
+    here = next((fit for fit in plan.node_classes if found.node in fit.members), None) if plan is not None else None
     values = (
-        ", ".join(goal_words(goal) for goal in here.goals if goal.value and goal.goal != DAMAGE)
+        ", ".join(goal_words(goal) for goal in here.values if goal.value and goal.goal != DAMAGE)
         if here is not None
         else ""
     )
     if here is None:
         return f"Nothing blocks this claim on {node}."
-    fit = FIT_WORDS[here.fit] if here.fit.value in ("best", "worse") else "fits"
+    fit = FIT_WORDS[here.verdict] if here.verdict is not None and here.fits else "fits"
     return f"Nothing blocks this claim on {node}: it {fit}{f' ({values})' if values else ''}."
 
 
@@ -148,11 +148,7 @@ def _link_label(link: Link) -> str:
 def reason_lines(found: WhyNot) -> Iterator[str]:
     """Yield the reasons of a node without its name, each as a sentence."""
     for shortfall in found.shortfalls:
-        yield clean(sentence(_without_node(shortfall)))
-
-
-def _without_node(shortfall: Shortfall) -> str:
-    return shortfall.message.replace(f" (node {shortfall.node})", "")
+        yield clean(sentence(shortfall.message.replace(f" (node {shortfall.node})", "")))
 
 
 def device_lines(found: WhyNot, device: DeviceID, plan: Plan | None) -> Iterator[str]:

@@ -82,9 +82,9 @@ def _node_classes(cluster: Cluster, plan: Plan) -> Iterator[Finding]:
     """The node of one pod is among the best, and the node classes cover every node once."""
     if not plan.node_classes:
         return
-    if Counter(node for equal in plan.node_classes for node in equal.nodes) != Counter(cluster.node_names):
+    if Counter(node for equal in plan.node_classes for node in equal.members) != Counter(cluster.node_names):
         yield broken("nodes", cluster.name, "its node classes do not cover every node once")
-    best = {node for equal in plan.node_classes if equal.fit is NodeFit.BEST for node in equal.nodes}
+    best = {node for equal in plan.node_classes if equal.verdict is NodeFit.BEST for node in equal.members}
     if plan.fits and plan.node not in best:
         yield broken("nodes", plan.node, "the node of the plan is not among the best ones")
 

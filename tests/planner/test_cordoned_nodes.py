@@ -87,7 +87,7 @@ def test_the_plan_names_the_node_and_the_remedy(lab, lesson):
     plan = checked_plan(lab, lesson)
     [note] = [finding for finding in plan.findings if finding.rule == "nodes-cordoned"]
     [closed] = [one for one in plan.node_classes if one.label == CORDONED]
-    assert (closed.nodes, closed.fit) == (("lab-1",), NodeFit.NO)
+    assert (closed.members, closed.verdict) == (("lab-1",), NodeFit.NO)
     assert note.message == "lab-1 is cordoned, so no pod is planned there"
     assert "lab-1" not in checked_plan(when_idle(lab), lesson).fitting_nodes
 

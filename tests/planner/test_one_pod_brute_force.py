@@ -193,11 +193,11 @@ def assert_brute_force(case: Case, seed: str) -> None:
     assert not plan.fits or now[plan.node] == best, seed
     # If a device plugin serves every node, no node is asked.
     assert plan.fits or plan.shortfalls or not now, seed
-    for node_class in plan.node_classes:
-        for node in node_class.nodes:
+    for fit in plan.node_classes:
+        for node in fit.members:
             worse = NodeFit.NO if now[node] is None else NodeFit.WORSE
             expected = NodeFit.BEST if best is not None and now[node] == best else worse
-            assert (node_class.fit, node_class.fits_idle) == (expected, idle[node] is not None), f"{seed} {node}"
+            assert (fit.verdict, fit.fits_idle) == (expected, idle[node] is not None), f"{seed} {node}"
 
 
 @pytest.mark.parametrize(("family", "block"), blocks("one node", "many nodes", "all rules", step=10 * STEP))
@@ -274,5 +274,5 @@ def test_without_time_nothing_is_claimed():
         found, sketch = of_many_nodes(random.Random(f"no time {seed}"))
         plan = checked_plan(found, sketch, release="1.36", time_limit=1e-9)
         assert (plan.status, plan.placements, plan.shortfalls, plan.proven) == (PlanStatus.STOPPED, (), (), False)
-        undecided = [node for c in plan.node_classes if c.fit is NodeFit.UNKNOWN for node in c.nodes]
+        undecided = [node for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN for node in fit.members]
         assert sorted(undecided) == sorted(found.node_names)

@@ -133,7 +133,7 @@ def test_an_allocated_claim_keeps_its_devices_and_ties_the_pod(read):
     claim = allocated("kept", "n2")
     plan = planned(two_nodes(*((claim,) if read else ())), (claim, gpus(1)))
     assert [str(p.device) for p in plan.placements] == ["gpu.nvidia.com/n2/gpu-1"]
-    assert {name for c in plan.node_classes if c.fit == "no" for name in c.nodes} == {"n1"}
+    assert {name for fit in plan.node_classes if fit.verdict == "no" for name in fit.members} == {"n1"}
     assert "claim-allocated" in {finding.rule for finding in plan.findings}
 
 

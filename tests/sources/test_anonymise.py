@@ -43,7 +43,7 @@ def planned(cluster, sketch, name=lambda device: device, node=lambda node: node)
     plan = checked_plan(cluster, sketch, release=RELEASE)
     placed = [(p.request, name(p.device)) for p in plan.placements]
     goals = [(goal.goal, goal.value, goal.proven) for goal in plan.goals]
-    nodes = [(tuple(node(n) for n in c.nodes), c.fit, c.fits_idle) for c in plan.node_classes]
+    nodes = [(tuple(node(n) for n in fit.members), fit.verdict, fit.fits_idle) for fit in plan.node_classes]
     return plan.status, node(plan.node), placed, goals, nodes
 
 

@@ -9,7 +9,7 @@ import pytest
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GoalValue
-from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, NodeClass, NodeFit, Stranded, StrandedKind
+from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, NodeFit, Stranded, StrandedKind, node_fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import GoalRegret, PlacedPod, Placement, Regret
@@ -70,7 +70,7 @@ def test_plans_with_other_fields_differ_although_their_texts_are_identical():
 
 def test_a_plan_on_very_many_nodes_names_some_of_each_sort():
     names = tuple(f"n{number:04}" for number in range(5000))
-    plan = plan_of_pod(PlanStatus.OPTIMAL, ClaimSketch(), node_classes=(NodeClass(names, NodeFit.BEST),))
+    plan = plan_of_pod(PlanStatus.OPTIMAL, ClaimSketch(), where=(node_fit("", names, NodeFit.BEST),))
     cluster = load_cluster("sample:eks-p4d")
     text = as_text(plan_parts(plan, cluster, names=8))
     assert "as well as the best: n0000, n0001, n0002, n0003, n0004, n0005, n0006, n0007 and 4,992 more" in text

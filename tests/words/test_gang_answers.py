@@ -122,13 +122,14 @@ def test_a_choice_says_what_starts_and_what_is_trapped():
     choice = GangChoice(replay, (1, 2), ("b/r1",))
     line = choice_sentence(choice, gang(replicas=3))
     assert line == (
-        "Kueue 0.20: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit."
+        "Kueue 0.20 does not start it: it waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the "
+        "claims do not fit."
     )
 
 
 def test_a_verdict_is_printed_with_its_domains():
     replay = GangReplay("Kueue 0.20", GangVerdict.NO, "it waits there", (DomainReplay("<b>n1", 1, 2, 3),))
-    assert in_words(replay).split("\n")[0] == "Kueue 0.20: no. It waits there."
+    assert in_words(replay).split("\n")[0] == "Kueue 0.20 does not start it: it waits there."
     assert in_words(replay).split("\n")[-1].split() == ["<b>n1", "1", "to", "2", "3"]
     assert "<b>" not in in_html(replay)
 

@@ -16,7 +16,7 @@ from dra_lab.model.claims import (
     ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
@@ -92,7 +92,7 @@ def _pods(plan: Any) -> Iterator[tuple[PlacedPod | SharedClaim, set[tuple[str, s
         yield shared, admin[shared.workload, f"{shared.group}/shared"]
 
 
-@once_per_devices
+@once_per_hardware
 def _shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
     """Return the devices that several pods may share in a release."""
     if not release.enabled("DRAConsumableCapacity"):

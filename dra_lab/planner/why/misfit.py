@@ -36,7 +36,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
 
     `early` gets the plan with what is short, before every change is tried.
     """
-    plan, scan = changed(work.plan, node_classes=work.choice.classes), work.scan
+    plan, scan = changed(work.plan, where=work.choice.classes), work.scan
     if not work.choice.decided:
         return changed(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
@@ -121,7 +121,7 @@ def _idle(plan: Plan, names: Sequence[str]) -> Iterator[Relaxation]:
     """Yield to wait, where the claim fits on nodes with nothing in use."""
     examined = set(names)
     idle = tuple(name for name in plan.fitting_idle_nodes if name in examined)
-    unknown = sum(name in examined for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
+    unknown = sum(name in examined for fit in plan.where if fit.fits_idle is None for name in fit.members)
     if idle:
         title = "Wait until the devices in use are freed"
         yield Relaxation("idle", "", title, len(idle), len(names), unknown, idle[0])
