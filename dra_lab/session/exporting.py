@@ -20,7 +20,7 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
-from dra_lab.topology.gang_levels import gang_with_levels
+from dra_lab.topology.hierarchies import gang_with_levels
 from dra_lab.words.workload_words import same_words
 
 if TYPE_CHECKING:

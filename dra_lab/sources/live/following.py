@@ -18,8 +18,7 @@ from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, Queu
 from dra_lab.model.topologies import CUSTOM_RESOURCES, TopologyObject
 from dra_lab.sources.live.client import ReadingClient, ReadLimits, Refusal
 from dra_lab.sources.live.connection import PREFIX, connect, find_context
-from dra_lab.sources.live.kinds import Served, discover, read_custom
-from dra_lab.sources.live.missing import refused_credentials, right_missing
+from dra_lab.sources.live.kinds import Served, discover, read_custom, refused_credentials, right_missing
 from dra_lab.sources.live.watch import Changed, Report, Watch
 
 GATHER = 0.5
