@@ -19,7 +19,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, NodeSolut
 from dra_lab.planner.node.copies import CopyPart, whole_part
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.counting import Counting
-from dra_lab.planner.places.fill import Wanted, filler_of
+from dra_lab.planner.places.fill import PodsWanted, filler_of
 from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
@@ -195,5 +195,5 @@ def tabled_replicas(problem: AllocationProblem, part: CopyPart, most: int, budge
         return 0, most
     state = trees.place(NodeState(0, layout.sizes)).state
     most = min(most, *Counting(trees, lambda: budget.reached).most(state))
-    found = filler_of(trees, (), {state: 1}).fill(0, (0,), Wanted((most,), (most,)), {state: 1}, budget)
+    found = filler_of(trees, (), {state: 1}).fill(0, (0,), PodsWanted((most,), (most,)), {state: 1}, budget)
     return max((counts[0] for _, counts in found), default=0), most

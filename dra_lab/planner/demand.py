@@ -33,7 +33,7 @@ Named = tuple[str, ResourceClaim]
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class UnitNeed:
     """What a unit asks for.
 
     Pods with equal claims of their own are a group, and `shared` are the claims of all pods. `kept` are claims
@@ -69,7 +69,7 @@ def _asked(named: Named) -> Any:
     return name, msgspec.to_builtins(claim.spec)
 
 
-def shape_of(unit: Unit, there: Collection[int] = ()) -> Shape:
+def shape_of(unit: Unit, there: Collection[int] = ()) -> UnitNeed:
     """Return what a unit asks for; `there` are the identities of claims that stay, as pods elsewhere use them."""
     users = Counter(id(claim) for pod in unit.pods for _, claim in pod.claims)
     every = {id(claim): (name, claim) for pod in unit.pods for name, claim in pod.claims}
@@ -83,7 +83,7 @@ def shape_of(unit: Unit, there: Collection[int] = ()) -> Shape:
     why = "all its claims stay where they are, because pods elsewhere use them" if not free else ""
     if any(users[number] < len(unit.pods) for number in shared):
         why = "only some of its pods share a claim, which dra-lab does not plan"
-    return Shape(unit, tuple(map(tuple, groups.values())), tuple(shared.values()), kept, why)
+    return UnitNeed(unit, tuple(map(tuple, groups.values())), tuple(shared.values()), kept, why)
 
 
 def _sketch(claim: ResourceClaim, name: str, selector: str) -> ClaimSketch:
@@ -96,7 +96,7 @@ def _sketch(claim: ResourceClaim, name: str, selector: str) -> ClaimSketch:
 
 
 @dataclass(frozen=True, eq=False)
-class Admission:
+class AdmittingNodes:
     """The nodes that admit each unit by its selectors, affinity, tolerations and amounts.
 
     `cluster` is the one that was given, in which the devices of a node also say which sets of nodes it is in. Thus
@@ -104,12 +104,12 @@ class Admission:
     """
 
     cluster: Cluster
-    shapes: Mapping[Unit, Shape]
+    shapes: Mapping[Unit, UnitNeed]
     nodes: Mapping[Unit, frozenset[str]]
     selectors: Mapping[frozenset[str], str]
 
 
-def admission_of(cluster: Cluster, units: Iterable[Unit], release: KubernetesRelease) -> Admission:
+def admission_of(cluster: Cluster, units: Iterable[Unit], release: KubernetesRelease) -> AdmittingNodes:
     """Return where units may run; on a cluster that has no claims of theirs but those which pods elsewhere use."""
     there = {id(claim) for claim in cluster.claims}
     shapes = {unit: shape_of(unit, there) for unit in units}
@@ -122,12 +122,12 @@ def admission_of(cluster: Cluster, units: Iterable[Unit], release: KubernetesRel
         nodes[unit] = admitted
     sets = [one for one in dict.fromkeys(nodes.values()) if one != cluster.open_nodes]
     if not sets or cluster.network_slices:
-        return Admission(cluster, shapes, nodes, {})
+        return AdmittingNodes(cluster, shapes, nodes, {})
     names = {one: f"set{number}" for number, one in enumerate(sets)}
     slices = tuple(_marked(s, [name for one, name in names.items() if s.spec.node_name in one]) for s in cluster.slices)
     selectors = {one: f'device.attributes["{_MARK}"].{name} == true' for one, name in names.items()}
     selectors = {one: f'"{names[one]}" in device.attributes["{_MARK}"] && {text}' for one, text in selectors.items()}
-    return Admission(cluster.with_objects(slices=slices), shapes, nodes, selectors)
+    return AdmittingNodes(cluster.with_objects(slices=slices), shapes, nodes, selectors)
 
 
 _MARK = "nodes.dra-lab.internal"
@@ -146,7 +146,7 @@ def _marked(slice_: ResourceSlice, names: Sequence[str]) -> ResourceSlice:
 class Demand:
     """Units of the same shape that may run on the same nodes."""
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[UnitNeed, ...]
     nodes: frozenset[str]
     priority: int
     selector: str = ""
@@ -161,9 +161,9 @@ class Demand:
         return self.shapes[0].workload(len(self.shapes), self.selector)
 
 
-def demands_of(units: Iterable[Unit], admission: Admission) -> tuple[Demand, ...]:
+def demands_of(units: Iterable[Unit], admission: AdmittingNodes) -> tuple[Demand, ...]:
     """Return what units ask for, equal ones together: those of a higher priority first, then those with few nodes."""
-    found: dict[tuple[int, frozenset[str], str, bytes], list[Shape]] = {}
+    found: dict[tuple[int, frozenset[str], str, bytes], list[UnitNeed]] = {}
     for unit in units:
         shape, nodes = admission.shapes[unit], admission.nodes[unit]
         priority = max(pod.priority for pod in unit.pods)
@@ -240,7 +240,7 @@ def take(placed: Placed, plan: Plan, demands: Sequence[Demand]) -> None:
 
 
 def places_of(
-    shape: Shape, placed: Placed
+    shape: UnitNeed, placed: Placed
 ) -> Iterator[tuple[RunningPod, PlacedPod, list[tuple[ResourceClaim, tuple[Placement, ...]]]]]:
     """Yield each pod of a unit with its place, and what each of its claims gets there."""
     free = list(placed.pods[shape.unit])

@@ -14,7 +14,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import NO_OWNER, Move, RunningPod
 from dra_lab.model.running_pods import Unit, units_of
 from dra_lab.planner.allowed_nodes import not_checked
-from dra_lab.planner.demand import Demand, Placed, Shape, admission_of, demands_of, place_units, places_of
+from dra_lab.planner.demand import Demand, Placed, UnitNeed, admission_of, demands_of, place_units, places_of
 
 
 def settled(
@@ -63,7 +63,7 @@ def comes_back(pod: RunningPod) -> bool:
 
 def moves_of(units: Sequence[Unit], demands: Sequence[Demand], placed: Placed, cluster: Cluster) -> Iterator[Move]:
     """Yield where each pod of units goes."""
-    shapes: dict[Unit, Shape] = {shape.unit: shape for demand in demands for shape in demand.shapes}
+    shapes: dict[Unit, UnitNeed] = {shape.unit: shape for demand in demands for shape in demand.shapes}
     for number, unit in enumerate(units):
         if unit not in placed.pods:
             for pod in unit.pods:

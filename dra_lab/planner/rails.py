@@ -39,7 +39,7 @@ Chosen = tuple[Values, ...]
 """A set of values for each attribute."""
 
 
-class Apart(NamedTuple):
+class AllDifferent(NamedTuple):
     """Requests of a claim of a group whose devices all have different values of the attribute of this number."""
 
     attribute: int
@@ -49,15 +49,15 @@ class Apart(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class RailReplicas:
     """Replicas of a workload that use the same set of values of each attribute."""
 
     chosen: Chosen
     replicas: int
-    apart: frozenset[Apart] = frozenset()
+    apart: frozenset[AllDifferent] = frozenset()
 
 
-Parts = Mapping[str, Sequence[Part]]
+Parts = Mapping[str, Sequence[RailReplicas]]
 """What is decided, by workload."""
 
 
@@ -70,7 +70,7 @@ class _Search:
     workloads: Sequence[Workload]
     bounds: Mapping[str, list[Bound]]
     plan_with: Callable[[Sequence[Workload], float], Plan]
-    parts: dict[str, list[Part]]
+    parts: dict[str, list[RailReplicas]]
     deadline: float | None
     cancel: threading.Event | None
 
@@ -133,7 +133,7 @@ def plan_same(
 
 def _choose(search: _Search, workload: Workload, free: Plan) -> tuple[Plan, int]:
     """Decide the sets of a workload, and return the plan and how many of its goals trying every set proves."""
-    parts: list[Part] = []
+    parts: list[RailReplicas] = []
     plan, depth = free, 0
     while True:
         done = sum(part.replicas for part in parts)
@@ -148,11 +148,11 @@ def _choose(search: _Search, workload: Workload, free: Plan) -> tuple[Plan, int]
 
 
 def _best_set(
-    search: _Search, workload: Workload, parts: Sequence[Part], replicas: int, free: Plan
-) -> tuple[Plan, Part, int]:
+    search: _Search, workload: Workload, parts: Sequence[RailReplicas], replicas: int, free: Plan
+) -> tuple[Plan, RailReplicas, int]:
     """Return the best plan with one set more for the other replicas, that set, and how many goals are proven best."""
     candidates, complete = _candidates(search, workload)
-    best: tuple[tuple[int, ...], Plan, Part] | None = None
+    best: tuple[tuple[int, ...], Plan, RailReplicas] | None = None
     limits: list[tuple[tuple[int, ...], int]] = []
     for number, chosen in enumerate(candidates):
         if best is not None and (search.late() or best[0] <= _values(free)):
@@ -160,7 +160,7 @@ def _best_set(
             break
         always, more = _apart(search, workload, chosen)
         for apart in dict.fromkeys((always, always | more)):
-            part = Part(chosen, replicas, apart)
+            part = RailReplicas(chosen, replicas, apart)
             tried = {**search.parts, workload.name: [*parts, part]}
             plan = search.plan(tried, len(candidates) - number)
             if apart == always:
@@ -171,7 +171,7 @@ def _best_set(
                 break
     if best is None:
         # Without any value the replicas have no place, and the plan counts them.
-        part = Part(((),) * len(search.bounds[workload.name]), replicas)
+        part = RailReplicas(((),) * len(search.bounds[workload.name]), replicas)
         return search.plan({**search.parts, workload.name: [*parts, part]}, 1), part, 0
     depth = min(_settled(values, sure, best[0]) for values, sure in limits)
     return best[1], best[2], depth if complete else 0
@@ -186,7 +186,9 @@ def _candidates(search: _Search, workload: Workload) -> tuple[list[Chosen], bool
     return candidates[:MOST_PLANS], complete
 
 
-def _apart(search: _Search, workload: Workload, chosen: Chosen) -> tuple[frozenset[Apart], frozenset[Apart]]:
+def _apart(
+    search: _Search, workload: Workload, chosen: Chosen
+) -> tuple[frozenset[AllDifferent], frozenset[AllDifferent]]:
     """Return the requests whose devices have different values in any case, and those for which that is a try.
 
     It makes pods use all values of a set where a node has several devices of one value.
@@ -199,10 +201,10 @@ def _apart(search: _Search, workload: Workload, chosen: Chosen) -> tuple[frozens
             mine = [one for one in bound.asks if one.group == group]
             claims = {one.claim for one in mine}
             if bound.per_pod(group) == len(values) and len(claims) == 1:
-                always.add(Apart(number, group, mine[0].claim, tuple(one.ask.reference for one in mine)))
+                always.add(AllDifferent(number, group, mine[0].claim, tuple(one.ask.reference for one in mine)))
             for one in mine:
                 if one.ask.count == len(values):
-                    more.add(Apart(number, group, one.claim, (one.ask.reference,)))
+                    more.add(AllDifferent(number, group, one.claim, (one.ask.reference,)))
     return frozenset(always), frozenset(more)
 
 
@@ -245,7 +247,7 @@ def _split(workload: Workload, search: _Search, parts: Parts) -> Iterator[Worklo
         yield replace(workload, name=_name(workload, at, search.workloads), pods=groups, replicas=part.replicas)
 
 
-def _fixed(group: PodGroup, bounds: Sequence[Bound], part: Part) -> PodGroup:
+def _fixed(group: PodGroup, bounds: Sequence[Bound], part: RailReplicas) -> PodGroup:
     claims = list(group.claims)
     for number, (bound, values) in enumerate(zip(bounds, part.chosen, strict=True)):
         for one in (one for one in bound.asks if one.group == group.name):

@@ -21,7 +21,7 @@ from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.planner.arguments import hierarchy_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.demand import (
-    Admission,
+    AdmittingNodes,
     Demand,
     Placed,
     demands_of,
@@ -68,7 +68,7 @@ class RoomSearch:
     def __init__(
         self,
         cluster: Cluster,
-        admission: Admission,
+        admission: AdmittingNodes,
         workloads: Sequence[Workload],
         units: Sequence[Unit],
         allowed: Mapping[str, int],

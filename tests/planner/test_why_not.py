@@ -230,6 +230,7 @@ def test_a_failing_selector_names_the_request_that_has_it():
         assert f"request '{name}'" in plan.findings[0].message
 
 
+@pytest.mark.usefixtures("processor_clock")
 def test_the_claims_of_a_pod_are_explained_together():
     """Conflicts and corrections are reported by claim, and a correction changes the drawing of the pod."""
     cluster = load_cluster("sample:eks-p4d")

@@ -30,7 +30,7 @@ test("a row that differs and the best value have a sign and a word, not a colour
 
 test("what was asked alike stands once above the columns", () => {
   const { el } = compare();
-  expect(el.querySelector(".dra-compare-head")!.textContent).toContain("Cluster: c.");
+  expect(el.querySelector(".dra-head")!.textContent).toContain("Cluster: c.");
   expect([...el.querySelectorAll("tbody th")].some((head) => head.textContent!.includes("Cluster"))).toBe(false);
 });
 

@@ -18,7 +18,7 @@ from dra_lab.model.sketch import Ask
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.question import FleetProblem, Question, Work, look_at
+from dra_lab.planner.fleet.question import FleetProblem, FleetQuestion, Work, look_at
 from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.eligible import is_shareable
 
@@ -89,7 +89,7 @@ def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tup
 
     (pod,) = fleet.pods
     pods = (replace(pod, workload=replace(pod.workload, replicas=each)),)
-    work = Work(Question(replace(fleet, pods=pods), (UNPLACED,), on_each=True), budget, solver)
+    work = Work(FleetQuestion(replace(fleet, pods=pods), (UNPLACED,), on_each=True), budget, solver)
     (wanted,) = work.question.demand
     report = None if budget.report is None else partial(_reported, budget.report, wanted)
     found = search(replace(work, budget=changed(budget, report=report)))

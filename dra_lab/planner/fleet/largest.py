@@ -25,7 +25,7 @@ from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.headroom import headroom_of_claim, pods_on
-from dra_lab.planner.fleet.question import Question, Work, look_at
+from dra_lab.planner.fleet.question import FleetQuestion, Work, look_at
 
 _NO_LIMIT = 10**9
 
@@ -140,7 +140,7 @@ class _Search:
         from dra_lab.planner.fleet.search import search
 
         fleet = look_at(self.cluster, [Workload(claim.name, (claim,), replicas=1)], self.release, self.budget)
-        found = search(Work(Question(fleet, (UNPLACED,)), self.budget, self.solver))
+        found = search(Work(FleetQuestion(fleet, (UNPLACED,)), self.budget, self.solver))
         nodes = pods_on(found.by_node)
         return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)
 

@@ -14,7 +14,7 @@ from dra_lab.planner.fleet.sites import PodsOnNode, Site, parts_on
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.below import Below
 from dra_lab.planner.places.counting import Counting, Counts, all_below, one_pod
-from dra_lab.planner.places.fill import Column, Filler, Wanted, filler_of, orders_of
+from dra_lab.planner.places.fill import FilledNode, Filler, PodsWanted, filler_of, orders_of
 from dra_lab.planner.places.hand_out import chains_of, take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.levels import DEVICE
@@ -59,7 +59,7 @@ class PlaceTable:
     only: int = -1
     solver: str = "HiGHS"
     packed: dict[Counts, Packed] = field(default_factory=dict)
-    _takes: dict[Column, Takes] = field(default_factory=dict)
+    _takes: dict[FilledNode, Takes] = field(default_factory=dict)
 
     @property
     def examined(self) -> bool:
@@ -67,7 +67,7 @@ class PlaceTable:
         return not self.state or self.state in self.states.filler.looked_at
 
     @property
-    def columns(self) -> dict[Counts, Column]:
+    def columns(self) -> dict[Counts, FilledNode]:
         """Return the best column known of each number of pods."""
         self.states.filler.first(self.state)
         return self.states.filler.columns[self.state]
@@ -324,7 +324,7 @@ def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False, loos
 
 def _filled(filler: Filler, work: Work, many: Mapping[State, int], budget: Budget) -> Counter[tuple[State, Counts]]:
     """Return the best plan of all ways and orders of filling that there is time for."""
-    wanted = Wanted(work.question.demand, work.question.fleet.demand)
+    wanted = PodsWanted(work.question.demand, work.question.fleet.demand)
     most = sum(map(mul, wanted.demand, work.question.worths))
     best: Counter[tuple[State, Counts]] = Counter()
     least: tuple[int, Values] | None = None

@@ -18,7 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress, awaited
-from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
+from dra_lab.planner.fleet.question import Clock, FleetProblem, FleetQuestion, Work, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.kube_scheduler import fleet_regret
 from dra_lab.planner.plan_findings import cordoned_nodes
@@ -77,7 +77,7 @@ def plan_fleet(
     clock = Clock()
     fleet = look_at(cluster, workloads, release, budget.part(budget.shares.first))
     clock.lap("scan")
-    work = Work(Question(fleet, order, all_placed=objective == "nodes"), budget, solver, clock)
+    work = Work(FleetQuestion(fleet, order, all_placed=objective == "nodes"), budget, solver, clock)
     plan = _planned(work, plan)
     # After the time limit the reasons would make the answer late.
     if plan.status is PlanStatus.INFEASIBLE or (plan.pods and not budget.reached):

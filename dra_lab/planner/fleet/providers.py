@@ -26,7 +26,7 @@ from dra_lab.planner.places.fill import no_harm, pod_tables
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.tables import PodTables
-from dra_lab.planner.places.trees import Place, State, Trees
+from dra_lab.planner.places.trees import State, TreePlace, Trees
 from dra_lab.planner.scan import coupled_devices, coupled_pools
 from dra_lab.planner.states.node_state import NodeState
 
@@ -47,7 +47,7 @@ class NodeKind:
     problem: AllocationProblem
     seen: tuple[Seen, ...]
     origin: tuple[int, ...]
-    own: Place
+    own: TreePlace
     sees: tuple[Seen, ...]
 
     def site(self, given: Mapping[str, Mapping[int, list[DeviceID]]]) -> Site:
@@ -74,7 +74,7 @@ class Providers:
     number: int
     state: State
     kind: NodeKind
-    places: tuple[Place, ...]
+    places: tuple[TreePlace, ...]
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _looked_at(fleet: FleetProblem, site: Site) -> list[NodeKind]:
                 equal[shared_print(fleet, node) if mixed else None].append(node)
             for members in equal.values():
                 problem, where, origin = _split(fleet, table(fleet, members[0]))
-                found.append(NodeKind(fleet, tuple(members), problem, where, origin, Place(), every))
+                found.append(NodeKind(fleet, tuple(members), problem, where, origin, TreePlace(), every))
     return found
 
 
@@ -240,12 +240,12 @@ def _apart(
     None where a place has devices of both.
     """
     found: list[NodeKind] = []
-    providers: dict[Seen, dict[State, tuple[NodeKind, list[Place]]]] = {}
+    providers: dict[Seen, dict[State, tuple[NodeKind, list[TreePlace]]]] = {}
     for kind in kinds:
         splitter = _Splitter(*hardware, kind)
         root = splitter.trees.place(NodeState(numbers[kind], tuple(group.size for group in kind.problem.groups)))
-        own: list[Place] = []
-        mine: dict[Seen, dict[State, list[Place]]] = {seen: {} for seen in kind.sees}
+        own: list[TreePlace] = []
+        mine: dict[Seen, dict[State, list[TreePlace]]] = {seen: {} for seen in kind.sees}
         for place in (part for child in root.children if child.state for part in splitter.parts(child, 1)):
             where = {kind.seen[group] for group in _groups(place)}
             if len(where) > 1:
@@ -254,7 +254,7 @@ def _apart(
                 mine.setdefault(seen, {}).setdefault(place.state, []).append(place)
             own += [place] if where == {()} else []
         state = (1, tuple(sorted(place.state for place in own))) if own else ()
-        found.append(replace(kind, own=Place(children=own, state=state)))
+        found.append(replace(kind, own=TreePlace(children=own, state=state)))
         for seen, places in mine.items():
             known = providers.setdefault(seen, {state: (found[-1], some) for state, some in places.items()})
             if {s: len(some) for s, (_, some) in known.items()} != {s: len(some) for s, some in places.items()}:
@@ -275,7 +275,7 @@ class _Splitter:
     pods: Sequence[PodTables]
     kind: NodeKind
 
-    def parts(self, place: Place, depth: int) -> Iterator[Place]:
+    def parts(self, place: TreePlace, depth: int) -> Iterator[TreePlace]:
         """Yield the parts of a place that goals and links count apart, shared devices one by one where they can be."""
         if not self._is_sum(place, depth) or (depth == self.trees.depth and place.type):
             yield place
@@ -288,14 +288,14 @@ class _Splitter:
         else:
             for inside in (part for child in place.children if child.state for part in self.parts(child, depth + 1)):
                 if inside.state:
-                    yield Place(known=place.known, children=[inside], state=(int(place.known), (inside.state,)))
+                    yield TreePlace(known=place.known, children=[inside], state=(int(place.known), (inside.state,)))
 
-    def _leaf(self, place: Place, move: int, group: int, count: int) -> Place:
+    def _leaf(self, place: TreePlace, move: int, group: int, count: int) -> TreePlace:
         amounts = [count if at == move else 0 for at in range(len(place.amounts))]
         state = self.trees.leaf_state(int(place.known), 0, tuple(amounts))
-        return Place(place.known, amounts=amounts, groups={move: [[group, -1, count]]}, state=state)
+        return TreePlace(place.known, amounts=amounts, groups={move: [[group, -1, count]]}, state=state)
 
-    def _is_sum(self, place: Place, depth: int) -> bool:
+    def _is_sum(self, place: TreePlace, depth: int) -> bool:
         """Say whether what a place costs and allows is the sum of what its parts do, for all that it can give."""
         streams = set(self._streams(place, depth))
         for pod in self.pods:
@@ -305,7 +305,7 @@ class _Splitter:
                     return False
         return True
 
-    def _streams(self, place: Place, depth: int) -> Iterator[int]:
+    def _streams(self, place: TreePlace, depth: int) -> Iterator[int]:
         """Yield the streams that devices of a place serve."""
         if depth == self.trees.depth:
             for move in place.groups:
@@ -314,7 +314,7 @@ class _Splitter:
             yield from self._streams(child, depth + 1)
 
 
-def _groups(place: Place) -> Iterator[int]:
+def _groups(place: TreePlace) -> Iterator[int]:
     yield from (entry[0] for entries in place.groups.values() for entry in entries)
     for child in place.children:
         yield from _groups(child)

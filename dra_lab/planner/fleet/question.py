@@ -181,7 +181,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Question:
+class FleetQuestion:
     """What is asked of a fleet: its pods on the nodes of a cluster, and goals in their order.
 
     With `all_placed`, only plans that place all pods count. With `on_each`, the replicas of a workload are wanted on
@@ -211,7 +211,7 @@ class Question:
 class Work:
     """A question, and what there is to answer it."""
 
-    question: Question
+    question: FleetQuestion
     budget: Budget
     solver: str
     clock: Clock = field(default_factory=Clock)

@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.sites import PodsOnNode, Site
 from dra_lab.planner.places.fill import LEAST
 from dra_lab.planner.places.hand_out import as_written, copy_of, take
 from dra_lab.planner.places.shapes import Vector
-from dra_lab.planner.places.trees import Place, State, Trees
+from dra_lab.planner.places.trees import State, TreePlace, Trees
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class _HandOut:
 
     def on_nodes(self, filled: Filled) -> None:
         """Let nodes take their own devices for the steps of pods."""
-        there: dict[NodeKey, list[tuple[str, Place]]] = defaultdict(list)
+        there: dict[NodeKey, list[tuple[str, TreePlace]]] = defaultdict(list)
         for key, kind in zip(self.shared.keys, self.shared.kinds, strict=True):
             there[key] += [(node, copy_of(kind.own)) for node in reversed(kind.nodes)]
         for step in _in_order(filled.steps):
@@ -229,7 +229,7 @@ class _HandOut:
                 self._take(node, place, step)
                 there[step.after].append((node, place))
 
-    def _take(self, node: str, place: Place, step: PodStep) -> None:
+    def _take(self, node: str, place: TreePlace, step: PodStep) -> None:
         mine = _Takes()
         if step.position:
             target = step.position, step.after[1]
@@ -241,7 +241,7 @@ class _HandOut:
 
     def by_providers(self, filled: Filled) -> None:
         """Let providers give the pieces that pods wait for."""
-        units: dict[tuple[int, State], list[tuple[NodeKind, Place]]] = defaultdict(list)
+        units: dict[tuple[int, State], list[tuple[NodeKind, TreePlace]]] = defaultdict(list)
         for one in self.shared.providers:
             units[one.number, one.state] += [(one.kind, copy_of(place)) for place in one.places]
         left: dict[tuple[int, int], list[DeviceID]] = {}

@@ -179,7 +179,7 @@ class ClassedSites:
 
 
 @dataclass
-class Answer:
+class FleetAnswer:
     """The best plan known and what is proven of it; `goals` covers all of them, in order.
 
     `not_examined` is the number of nodes that were not examined before time was over.

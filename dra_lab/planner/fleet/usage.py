@@ -13,7 +13,7 @@ from dra_lab.model.goals import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pack import PodsModel, most_of_parts, size_of
-from dra_lab.planner.fleet.question import FleetProblem, Question, Work
+from dra_lab.planner.fleet.question import FleetProblem, FleetQuestion, Work
 from dra_lab.planner.fleet.search import Solution, search
 from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of, seen_together, sites_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -101,7 +101,7 @@ class Usage:
                 for pod, replicas in zip(self.fleet.pods, each, strict=True)
             )
             different = len({_in_units(one)[0] for kind in self.free for one in self._worths(kind)})
-            question = Question(replace(self.fleet, pods=pods), (UNPLACED,), on_each=True, worth=worths)
+            question = FleetQuestion(replace(self.fleet, pods=pods), (UNPLACED,), on_each=True, worth=worths)
             work = Work(question, self.budget.part(1 / (different - len(self._plans))), self.solver)
             wanted = sum(count * value for count, value in zip(work.question.demand, worths, strict=True))
             answer = search(work)

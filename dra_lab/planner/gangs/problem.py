@@ -17,7 +17,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
-from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
+from dra_lab.planner.fleet.question import Clock, FleetProblem, FleetQuestion, Work, look_at
 from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.tables import Table, site_tables
@@ -286,7 +286,7 @@ def problem_of(
     fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), cordoned=True)
     clock.lap("scan")
     problem = GangProblem(fleet, needs, cluster.cordoned)
-    work = Work(Question(fleet, problem.device), budget.part(budget.shares.step), solver, clock)
+    work = Work(FleetQuestion(fleet, problem.device), budget.part(budget.shares.step), solver, clock)
     # For every node state the table of what is found, and that of what bounds it. The two differ for nodes that share
     # devices: each is planned with its part of them and bounded as if it had all.
     sites = sites_of(fleet)

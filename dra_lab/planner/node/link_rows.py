@@ -106,7 +106,7 @@ class Together(LinkRows):
         return 1, tuple(needs)
 
 
-class Apart(LinkRows):
+class ApartRows(LinkRows):
     """`constraints[].distinctAttribute`: no two devices have a value in common (all compared, as from 1.37)."""
 
     def add(self, model: Model, link: int) -> None:
@@ -343,6 +343,6 @@ def _word(value: PlaceValue) -> str:
 LINK_ROWS: Mapping[How, LinkRows] = {
     How.TOGETHER: Together(),
     How.PAIRWISE: Pairwise(),
-    How.APART: Apart(),
+    How.APART: ApartRows(),
 }
 """The planner's meaning of each kind of link; `model/sketch.py` has the words."""

@@ -29,7 +29,7 @@ _RARE = 64
 
 
 @dataclass(eq=False)
-class Column:
+class FilledNode:
     """Pods on one node: `counts` by workload, `values` of the goals of devices, and the state that is left.
 
     `last` is the way of filling and the workload of the last pod, which `before` does not have.
@@ -38,9 +38,9 @@ class Column:
     counts: Vector
     values: Vector
     left: State
-    before: Column | None = None
+    before: FilledNode | None = None
     last: tuple[int, int] = (0, 0)
-    after: dict[tuple[int, int], Column | None] = field(default_factory=dict)
+    after: dict[tuple[int, int], FilledNode | None] = field(default_factory=dict)
 
     def steps(self) -> list[tuple[int, int]]:
         """Return the way of filling and the workload of each pod, in the order in which they came."""
@@ -52,7 +52,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PodsWanted:
     """Pods by workload: `demand` on all nodes, and `each` on one node at most."""
 
     demand: Sequence[int]
@@ -70,23 +70,23 @@ class Filler:
     order: tuple[str, ...]
     ways: list[list[PodTables]]
     single: Mapping[str, list[PodTables]]
-    columns: dict[State, dict[Vector, Column]] = field(default_factory=dict)
+    columns: dict[State, dict[Vector, FilledNode]] = field(default_factory=dict)
     looked_at: set[State] = field(default_factory=set)
 
-    def first(self, state: State) -> Column:
+    def first(self, state: State) -> FilledNode:
         """Return the column of a node without pods."""
         known = self.columns.get(state)
         if known is None:
             zero = (0,) * len(self.trees.asks)
-            known = self.columns[state] = {zero: Column(zero, (0,) * len(self.order), state)}
+            known = self.columns[state] = {zero: FilledNode(zero, (0,) * len(self.order), state)}
         return next(iter(known.values()))
 
-    def cost(self, column: Column, way: int, pod: int) -> int | None:
+    def cost(self, column: FilledNode, way: int, pod: int) -> int | None:
         """Return the cost of one more pod of a workload beside those of a column, None if it does not fit."""
         best = self.ways[way][pod].best(column.left)
         return None if best is None else best[0]
 
-    def step(self, state: State, column: Column, way: int, pod: int) -> Column | None:
+    def step(self, state: State, column: FilledNode, way: int, pod: int) -> FilledNode | None:
         """Return the column with one more pod of a workload, None if it does not fit."""
         key = way, pod
         if key not in column.after:
@@ -96,7 +96,7 @@ class Filler:
                 values = tables.shapes[best[1]].costs.values(best[0], self.order)
                 counts = (*column.counts[:pod], column.counts[pod] + 1, *column.counts[pod + 1 :])
                 total = tuple(map(sum, zip(column.values, values, strict=True)))
-                found = Column(counts, total, tables.after(column.left), column, key)
+                found = FilledNode(counts, total, tables.after(column.left), column, key)
                 known = self.columns[state].get(counts)
                 if known is None or total < known.values:
                     self.columns[state][counts] = found
@@ -104,7 +104,7 @@ class Filler:
         return column.after[key]
 
     def fill(
-        self, way: int, order: Sequence[int], wanted: Wanted, many: Mapping[State, int], budget: Budget
+        self, way: int, order: Sequence[int], wanted: PodsWanted, many: Mapping[State, int], budget: Budget
     ) -> Counter[tuple[State, Vector]]:
         """Fill all nodes, one workload after the other; return how many nodes of each state hold which pods.
 
@@ -123,7 +123,7 @@ class Filler:
         return Counter((state, column.counts) for state, column in nodes if any(column.counts))
 
     def _costs(
-        self, nodes: Sequence[tuple[State, Column]], first: int, way: int, pod: int, budget: Budget
+        self, nodes: Sequence[tuple[State, FilledNode]], first: int, way: int, pod: int, budget: Budget
     ) -> dict[int, int | None]:
         """Return the cost of one pod on nodes from the first on, on as many as half of the time is enough for."""
         found: dict[int, int | None] = {}
@@ -137,7 +137,7 @@ class Filler:
 
     def _place(
         self,
-        nodes: list[tuple[State, Column]],
+        nodes: list[tuple[State, FilledNode]],
         queue: list[tuple[int, int]],
         way: int,
         pod: int,
@@ -163,9 +163,9 @@ class Filler:
 
     def explore(self, state: State, most: Vector, budget: Budget) -> None:
         """Keep what every order of workloads and way of filling gives on a state, up to some numbers of pods."""
-        layer: dict[tuple[Vector, State], Column] = {(): self.first(state)}  # type: ignore[dict-item]
+        layer: dict[tuple[Vector, State], FilledNode] = {(): self.first(state)}  # type: ignore[dict-item]
         while layer:
-            following: dict[tuple[Vector, State], Column] = {}
+            following: dict[tuple[Vector, State], FilledNode] = {}
             for column in list(layer.values())[:_CONTINUED]:
                 if budget.reached:
                     return

@@ -9,7 +9,7 @@ from typing import Any
 from dra_lab.planner.node.allocation_problem import DeviceGroup
 from dra_lab.planner.places.shapes import PodAsk
 from dra_lab.planner.places.tables import PodTables, ShapeTables, assigned
-from dra_lab.planner.places.trees import Place, State, Trees
+from dra_lab.planner.places.trees import State, TreePlace, Trees
 from dra_lab.planner.states.node_state import NodeState, PodTakes
 
 
@@ -44,7 +44,7 @@ A step of a leaf is (slot, move, devices), one of another place (state of a plac
 """
 
 
-def take(shape: ShapeTables, given: Given, place: Place, depth: int, target: Any) -> Iterator[tuple[int, int, int]]:
+def take(shape: ShapeTables, given: Given, place: TreePlace, depth: int, target: Any) -> Iterator[tuple[int, int, int]]:
     """Take the devices of a pod from a place; yield (ask, group, devices). States stay current.
 
     Asks are those of merged requests, or those of the fleet with a sign for devices that pods share.
@@ -68,7 +68,7 @@ def take(shape: ShapeTables, given: Given, place: Place, depth: int, target: Any
     place.state = after
 
 
-def tree_of(trees: Trees, node: NodeState, only: int = -1) -> Place:
+def tree_of(trees: Trees, node: NodeState, only: int = -1) -> TreePlace:
     """Return the tree of a node, or that of one of its leaves alone."""
     root = trees.place(node)
     if only < 0:
@@ -76,7 +76,7 @@ def tree_of(trees: Trees, node: NodeState, only: int = -1) -> Place:
     return [chain for chain in chains_of(root, trees.depth) if chain.state][only]
 
 
-def chains_of(place: Place, depth: int) -> Iterator[Place]:
+def chains_of(place: TreePlace, depth: int) -> Iterator[TreePlace]:
     """Yield the trees of each leaf alone."""
     if not depth:
         yield place
@@ -84,7 +84,7 @@ def chains_of(place: Place, depth: int) -> Iterator[Place]:
     for child in place.children:
         for inside in chains_of(child, depth - 1):
             state = (int(place.known), (inside.state,)) if inside.state else ()
-            yield Place(known=place.known, children=[inside], state=state)
+            yield TreePlace(known=place.known, children=[inside], state=state)
 
 
 Way = tuple[int, Any]
@@ -197,8 +197,8 @@ def _keep(ways: dict[State, Way], after: State, cost: int, steps: Any) -> None:
         ways[after] = cost, steps
 
 
-def copy_of(place: Place) -> Place:
+def copy_of(place: TreePlace) -> TreePlace:
     """Return a place whose devices can be taken without changing the original."""
     groups = {move: [list(entry) for entry in entries] for move, entries in place.groups.items()}
     children = [copy_of(child) for child in place.children]
-    return Place(place.known, children, place.type, place.amounts, groups, place.state)
+    return TreePlace(place.known, children, place.type, place.amounts, groups, place.state)

@@ -29,7 +29,7 @@ _SUMS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class LeafMove:
     """What one device gives: `ranks` by stream, -1 where it does not serve, and (amount, taken) of its leaf."""
 
     ranks: Vector
@@ -43,7 +43,7 @@ class LeafType:
     `keys` names its amounts if they are capacities: the same key is the same capacity in the same unit on all leaves.
     """
 
-    moves: tuple[Move, ...]
+    moves: tuple[LeafMove, ...]
     once: bool
     keys: tuple[str, ...] = ()
     _able: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
@@ -57,14 +57,14 @@ class LeafType:
 
 
 @dataclass
-class Place:
+class TreePlace:
     """A node or a part of it, with the groups of its layout behind each move of a leaf: [group, ask, devices left].
 
     An ask of -1 stands for the ask of the slot that takes the device.
     """
 
     known: bool = True
-    children: list[Place] = field(default_factory=list)
+    children: list[TreePlace] = field(default_factory=list)
     type: int = 0
     amounts: list[int] = field(default_factory=list)
     groups: dict[int, list[list[int]]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Trees:
     _kind_of: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
     _type_of: dict[Hashable, int] = field(default_factory=dict)
     _parts: dict[int, dict[int, tuple[Hashable, ...]]] = field(default_factory=dict)
-    _partitions: dict[tuple[int, tuple[int, ...]], tuple[list[int], list[Counter], tuple[Move, ...]]] = field(
+    _partitions: dict[tuple[int, tuple[int, ...]], tuple[list[int], list[Counter], tuple[LeafMove, ...]]] = field(
         default_factory=dict
     )
     _path_of: dict[int, list[tuple[Hashable, ...]]] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class Trees:
         kinds = sorted(self._kinds, reverse=True)
         self._kinds = {ranks: at for at, ranks in enumerate(kinds)}
         self._kind_of.clear()
-        self.types.append(LeafType(tuple(Move(ranks, ((at, 1),)) for at, ranks in enumerate(kinds)), once=False))
+        self.types.append(LeafType(tuple(LeafMove(ranks, ((at, 1),)) for at, ranks in enumerate(kinds)), once=False))
         self._steps.append(self._single_steps(kinds))
 
     @property
@@ -209,12 +209,12 @@ class Trees:
 
     # ------------------------------------------------------------------ nodes
 
-    def place(self, node: NodeState) -> Place:
+    def place(self, node: NodeState) -> TreePlace:
         """Return the tree of a node with the groups behind it."""
-        root, problem = Place(), self.problems[node.layout]
+        root, problem = TreePlace(), self.problems[node.layout]
         free, left = node.free, dict(node.left)
         parts = self._parts_of(node.layout)
-        at: dict[tuple[Hashable, ...], Place] = {(): root}
+        at: dict[tuple[Hashable, ...], TreePlace] = {(): root}
         members: dict[Hashable, list[int]] = {}
         paths = self._paths(node.layout, parts)
         for number, group in enumerate(problem.groups):
@@ -239,11 +239,11 @@ class Trees:
         self._settle(root)
         return root
 
-    def _leaf(self, at: dict[tuple[Hashable, ...], Place], path: tuple[Hashable, ...]) -> Place:
+    def _leaf(self, at: dict[tuple[Hashable, ...], TreePlace], path: tuple[Hashable, ...]) -> TreePlace:
         found = at.get(path)
         if found is None:
             above = self._leaf(at, path[:-1])
-            found = at[path] = Place(known=path[-1] is not None)
+            found = at[path] = TreePlace(known=path[-1] is not None)
             above.children.append(found)
         return found
 
@@ -266,7 +266,7 @@ class Trees:
         return found
 
     def _share(
-        self, leaf: Place, number: int, group: DeviceGroup, left: Mapping[int, tuple[tuple[str, Fraction], ...]]
+        self, leaf: TreePlace, number: int, group: DeviceGroup, left: Mapping[int, tuple[tuple[str, Fraction], ...]]
     ) -> None:
         """Make a leaf of a device that several pods share: an amount for each capacity, a move for each ask."""
         have = dict(left.get(number, group.remaining))
@@ -284,11 +284,11 @@ class Trees:
                 mine[stream] = rank
         made = sorted((tuple(ranks), takes, ask) for (ask, takes), ranks in moves.items())
         names = tuple(f"{key} in {units[key]}" for key in keys)
-        leaf.type = self._numbered(tuple(Move(ranks, takes) for ranks, takes, _ in made), names)
+        leaf.type = self._numbered(tuple(LeafMove(ranks, takes) for ranks, takes, _ in made), names)
         leaf.amounts = [max(0, int(have.get(key, Fraction()) // units[key])) for key in keys]
         leaf.groups = {at: [[number, ask, -1]] for at, (_, _, ask) in enumerate(made)}
 
-    def _partition(self, leaf: Place, numbers: Sequence[int], problem: AllocationProblem, node: NodeState) -> None:
+    def _partition(self, leaf: TreePlace, numbers: Sequence[int], problem: AllocationProblem, node: NodeState) -> None:
         """Make a leaf of devices that draw on the same counters: an amount for each group and each counter."""
         counters = {counter: at for at, (counter, _) in enumerate(problem.counters)}
         able, drawn, moves = self._moves_of_partitions(node.layout, tuple(numbers), counters)
@@ -299,7 +299,7 @@ class Trees:
 
     def _moves_of_partitions(
         self, layout: int, numbers: tuple[int, ...], counters: Mapping[Counter, int]
-    ) -> tuple[list[int], list[Counter], tuple[Move, ...]]:
+    ) -> tuple[list[int], list[Counter], tuple[LeafMove, ...]]:
         """Return groups that serve some stream, and the counters that these draw on, whatever their names."""
         key = layout, numbers
         if key not in self._partitions:
@@ -315,20 +315,20 @@ class Trees:
             able, drawn = [serving[at] for at in order], [list(used)[at] for at in ends]
             position = {counter: len(able) + at for at, counter in enumerate(ends)}
             moves = [
-                Move(rows[row][0], ((at, 1), *sorted((position[c], amount) for c, amount in rows[row][2])))
+                LeafMove(rows[row][0], ((at, 1), *sorted((position[c], amount) for c, amount in rows[row][2])))
                 for at, row in enumerate(order)
             ]
             self._partitions[key] = able, drawn, tuple(moves)
         return self._partitions[key]
 
-    def _numbered(self, moves: tuple[Move, ...], keys: tuple[str, ...] | None = None) -> int:
+    def _numbered(self, moves: tuple[LeafMove, ...], keys: tuple[str, ...] | None = None) -> int:
         key = (moves, keys)
         if key not in self._type_of:
             self._type_of[key] = len(self.types)
             self.types.append(LeafType(moves, keys is not None, keys or ()))
         return self._type_of[key]
 
-    def _settle(self, place: Place) -> State:
+    def _settle(self, place: TreePlace) -> State:
         """Note the state of a place and of all inside it."""
         if place.children:
             inside = sorted(state for state in map(self._settle, place.children) if state)
@@ -352,7 +352,7 @@ def _dense(takes: Iterable[tuple[int, int]], length: int) -> Vector:
     return tuple(found)
 
 
-def _count_of(move: Move, left: Sequence[int]) -> int:
+def _count_of(move: LeafMove, left: Sequence[int]) -> int:
     return min(left[at] // taken for at, taken in move.takes if taken)
 
 

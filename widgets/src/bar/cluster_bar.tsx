@@ -223,7 +223,7 @@ function ClusterBar() {
   const [isLearning, source] = [useTrait("mode") === "learn", useTrait("source")];
   return (
     <>
-      <div ref={bar} className="dra-bar" role="toolbar" aria-label="Cluster">
+      <div ref={bar} className="dra-row is-tight dra-bar" role="toolbar" aria-label="Cluster">
         {isLearning ? (
           <p>Your plan on {source} stays as it is.</p>
         ) : (

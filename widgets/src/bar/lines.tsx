@@ -17,13 +17,13 @@ function PendingPods() {
   const shown = isWhole ? pods : pods.slice(0, FEW);
   return (
     <Callout tone="warn" className="dra-line dra-pending" role="region" aria-label="Pending pods">
-      <div className="dra-pending-head">
+      <div className="dra-stack">
         <b>
           {pods.length} {pods.length === 1 ? "pod is" : "pods are"} pending for devices
         </b>
         {read && <span className="dra-dim">Snapshot of {read}.</span>}
       </div>
-      <ul className="dra-pending-pods">
+      <ul className="dra-stack dra-fill">
         {shown.map(({ pod, reason }) => (
           <li key={pod}>
             <b>{pod}</b>

@@ -128,7 +128,7 @@ function Source({ source, now, isTabStop, onTake }: OptionProps) {
     >
       <b>{source.example ? `Example: ${source.label}` : source.label}</b>
       <code>{source.value === source.label || source.example || isLong(source) ? "" : source.value}</code>
-      {source.detail && <small>{source.detail}</small>}
+      {source.detail && <small className="dra-hint">{source.detail}</small>}
     </li>
   );
 }
@@ -291,8 +291,8 @@ function Offer({ onDraw }: { onDraw(number: number): void }) {
       {options.map(([label, detail], i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an offer never changes, and two may have one name
         <div key={i} className="dra-row">
-          <span className="dra-offered">
-            <b>{label}</b> <small>{detail}</small>
+          <span className="dra-fill">
+            <b>{label}</b> <small className="dra-hint">{detail}</small>
           </span>
           <Button onClick={() => onDraw(i)}>Open as a drawing</Button>
         </div>
@@ -333,7 +333,7 @@ function Command() {
   const text = `${KUBECTL} > cluster.json`;
   return (
     <div className="dra-row is-tight">
-      <code ref={code} className="dra-command" tabIndex={0}>
+      <code ref={code} className="dra-pane dra-command" tabIndex={0}>
         {text}
       </code>
       <CopyButton icon="copy" text={() => text} select={() => code.current && selectAll(code.current)} />

@@ -14,7 +14,7 @@ export function Upgrade() {
   if (!releases.length) return null;
   const choose = (chosen: string) => channel.send({ type: "check-upgrade", version: chosen });
   return (
-    <section className="dra-upgrade" aria-label="Upgrade of Kubernetes">
+    <section className="dra-stack dra-upgrade" aria-label="Upgrade of Kubernetes">
       <label className="dra-row">
         <b>Before an upgrade to</b>
         <Select

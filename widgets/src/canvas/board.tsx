@@ -304,7 +304,7 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
   };
   return (
     <div
-      className="dra-board"
+      className="dra-board dra-pane"
       tabIndex={empty ? 0 : -1}
       role="group"
       aria-label={empty ? "Drawing, empty. Press N to add a device." : "Drawing"}

@@ -166,7 +166,7 @@ function Desk() {
         }}
       >
         <Palette onAdd={add} onLeave={toBoard} />
-        <div className="dra-desk dra-column">
+        <div className="dra-desk dra-column dra-fill">
           <Board flow={flow} setDragged={drag} onAdd={add} onMove={moveTo} onJoin={join} byMouse={byMouse}>
             {keysShown && (
               <KeysPanel
@@ -189,13 +189,26 @@ function Desk() {
             onClose={closeCard}
           />
         </div>
-        {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
+        {linking && <p className="dra-ruled dra-banner">{candidateWords(editor.sketch, linking)}</p>}
         {editor.problem && (
-          <Callout tone="error" icon="warning" className="dra-banner" text={editor.problem} onHide={editor.forget} />
+          <Callout
+            tone="error"
+            icon="warning"
+            className="dra-ruled dra-banner"
+            text={editor.problem}
+            onHide={editor.forget}
+          />
         )}
-        {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
+        {editor.isLost && !root.current?.closest(".dra-lab") && (
+          <Lost className="dra-row dra-ruled dra-banner dra-lost" />
+        )}
         {notice && (
-          <Callout className="dra-banner is-notice" role="status" text={notice.text} onHide={() => tell(null)}>
+          <Callout
+            className="dra-ruled dra-banner is-notice"
+            role="status"
+            text={notice.text}
+            onHide={() => tell(null)}
+          >
             {notice.isUndoable && <Button onClick={takeBack}>Undo</Button>}
           </Callout>
         )}

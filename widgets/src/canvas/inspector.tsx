@@ -213,7 +213,7 @@ export function Inspector(props: Props) {
   if (count === 0 && !isWhole) return null;
   const one = count === 1 ? selected[0] : undefined;
   return (
-    <section className="dra-inspector" aria-label="What is selected">
+    <section className="dra-pane dra-ruled dra-inspector" aria-label="What is selected">
       <header className="dra-row">
         <Title one={one} count={count} ends={ends} />
         <span className="dra-gap" />

@@ -95,7 +95,10 @@ export function EndLine({ id, source, target, selected, data }: EdgeProps<EndEdg
       <BaseEdge id={id} path={path} className={classes("dra-end", ...marks)} interactionWidth={24} />
       {data?.alternative && (
         <EdgeLabelRenderer>
-          <div className="dra-end-label" style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}>
+          <div
+            className="dra-end-label dra-hint"
+            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
+          >
             {data.alternative}
           </div>
         </EdgeLabelRenderer>
@@ -128,9 +131,9 @@ export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
         <span className="dra-letter" aria-hidden="true">
           {badge.letter}
         </span>
-        <span className="dra-box-name dra-cut" title={shortName(request.name)}>
+        <b className="dra-cut dra-fill" title={shortName(request.name)}>
           {shortName(request.name)}
-        </span>
+        </b>
         <Stepper name={request.name} />
       </div>
       <div className="dra-box-class" title={partsOf(request)[0]?.deviceClassName}>

@@ -129,7 +129,7 @@ export function Toolbar(props: Props) {
   const tools = readOnly ? [fit] : [...edits, fit, ...wholes];
   const [whole, name] = [claimsOf(sketch).length ? "Pod" : "Claim", sketch.name ?? "claim"];
   return (
-    <div className="dra-tools" role="toolbar" aria-label="Drawing" data-home=".dra-board">
+    <div className="dra-row is-tight dra-ruled dra-tools" role="toolbar" aria-label="Drawing" data-home=".dra-board">
       <Button
         className="dra-cut"
         label={`${whole} ${name}: name, requests and links`}
@@ -151,7 +151,7 @@ export function Toolbar(props: Props) {
 
 export function KeysPanel({ onClose }: { onClose(): void }) {
   return (
-    <div className="dra-keys" role="region" aria-label="Keys">
+    <div className="dra-pane dra-keys" role="region" aria-label="Keys">
       <Button kind="quiet" icon="cross" className="dra-close" label="Close the list of keys" onClick={onClose} />
       <h3>Keys</h3>
       <KeysList rows={CANVAS_KEYS} />

@@ -31,7 +31,7 @@ function Places({ plan }: { plan: ComparedPlan }) {
       {[...nodes].map(([numa, roots]) => (
         <div key={numa} className="dra-card dra-place-numa">
           <b>{numa ? `NUMA node ${numa}` : "NUMA node not known"}</b>
-          <div className="dra-place-roots">
+          <div className="dra-grid dra-place-roots">
             {roots.map((place) => (
               <div key={place.root} className="dra-place-root">
                 <span className="dra-dim">{place.root || "root not known"}</span>
@@ -167,7 +167,7 @@ export function CompareMode() {
   const asked = (row.lines ?? []).filter((line) => isAbove(line));
   return (
     <section className="dra-mode-pane dra-compare dra-column" aria-label="Compare">
-      <header className="dra-row dra-compare-head">
+      <header className="dra-row dra-head">
         <div>
           <p className="dra-dim">
             {plans.length > 1 && `${plans.length} plans. ≠ marks a row that differs, ★ the best value of a row.`}
@@ -229,7 +229,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
   const id = useId();
   const diff = plans.find((plan) => plan.name === shown)?.diff ?? [];
   return (
-    <div className="dra-compare-body" role="region" aria-label="Kept plans" tabIndex={0}>
+    <div className="dra-pane" role="region" aria-label="Kept plans" tabIndex={0}>
       <table className="dra-table">
         <thead>
           <tr>
@@ -319,7 +319,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
             <span className="dra-gap" />
             <Button kind="quiet" icon="cross" label="Close the diff" onClick={() => setShown("")} />
           </div>
-          <div className="dra-diff">
+          <div className="dra-diff dra-pane">
             <DiffLines lines={diff} />
           </div>
         </section>

@@ -159,7 +159,7 @@ export function PaneProblem({ own = "", onHide }: { own?: string; onHide?(): voi
     onHide?.();
   };
   return (
-    <div className="dra-pane-problem" role="alert">
+    <div className="dra-pane-problem dra-ruled" role="alert">
       {text && <Callout tone="error" text={text} onHide={hide} />}
     </div>
   );

@@ -120,7 +120,7 @@ export function Figure({ row }: { row: Tile }) {
 /** Numbers beside each other. */
 export function Figures({ rows }: { rows: readonly Tile[] }) {
   return (
-    <div className="dra-tiles">
+    <div className="dra-row dra-tiles">
       {keyed(rows, (row) => row.caption).map(([key, row]) => (
         <Figure key={key} row={row} />
       ))}

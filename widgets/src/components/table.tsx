@@ -231,7 +231,7 @@ export function LongTable({ label, columns, rows, widths, note, lit = NONE, cell
     });
   const isSeen = current >= from && current < last;
   return (
-    <div className="dra-long-table" style={style}>
+    <div className="dra-long-table dra-column" style={style}>
       <div className="dra-row">
         <Filter label={label} onFilter={setFilter} />
         <span className="dra-hint" role="status">
@@ -241,7 +241,7 @@ export function LongTable({ label, columns, rows, widths, note, lit = NONE, cell
       </div>
       <div
         ref={pane}
-        className="dra-tpane"
+        className="dra-tpane dra-pane"
         role="grid"
         aria-label={label}
         aria-rowcount={shown.length + 1}
@@ -377,7 +377,7 @@ export function RowList<T>(props: RowListProps<T>) {
       onScroll={look}
       onKeyDown={onKeyDown}
     >
-      <div className="dra-fleet-rows" style={{ height: `${rows.length * height}px` }}>
+      <div style={{ height: `${rows.length * height}px` }}>
         {rows.slice(from, to).map((row, at) => children(row, (from + at) * height))}
       </div>
     </div>

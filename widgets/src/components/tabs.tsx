@@ -39,9 +39,9 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children, isOpen = 
     buttons[next]?.focus();
   };
   return (
-    <section className="dra-tabs dra-column" aria-label={label}>
-      <div className="dra-row dra-tabbar">
-        <div ref={list} className="dra-tablist" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+    <section className="dra-tabs dra-column dra-fill" aria-label={label}>
+      <div className="dra-row is-tight dra-still dra-tabbar">
+        <div ref={list} className="dra-tablist dra-fill" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
           {tabs.map((tab) => (
             <Button
               kind="bare"
@@ -63,11 +63,11 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children, isOpen = 
         </div>
         {tools}
       </div>
-      <div className="dra-panels" hidden={!isOpen}>
+      <div className="dra-panels dra-fill" hidden={!isOpen}>
         {tabs.map((tab) => (
           <div
             key={tab.key}
-            className="dra-panel"
+            className="dra-panel dra-column"
             role="tabpanel"
             id={`${id}-${tab.key}-panel`}
             aria-labelledby={`${id}-${tab.key}`}

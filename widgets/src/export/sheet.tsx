@@ -150,7 +150,7 @@ function OneFile({ file }: { file: FileRow }) {
         </Button>
       </div>
       {file.fragment && <p className="dra-hint">Merge this part into Kueue's Configuration; do not apply it.</p>}
-      <div ref={code} className="dra-diff" role="region" aria-label={`Text of ${file.name}`} tabIndex={0}>
+      <div ref={code} className="dra-diff dra-pane" role="region" aria-label={`Text of ${file.name}`} tabIndex={0}>
         <DiffLines lines={lines} isWhole={whole} />
         {lines.length === 0 && <p className="dra-dim">A picture; it is written with the other files.</p>}
         {(file.cut ?? 0) > 0 && <p className="dra-dim">{file.cut} more lines are not file.</p>}
@@ -259,8 +259,8 @@ function Write({ row, taking }: { row: ExportRow; taking: Taking }) {
     return found.map(textOf).join("---\n");
   };
   return (
-    <footer className="dra-row dra-sheet-foot">
-      <div className="dra-sheet-words" role="status">
+    <footer className="dra-row dra-ruled dra-sheet-foot">
+      <div className="dra-sheet-words dra-gap" role="status">
         {problem ? (
           <p className="dra-wrong">{problem}</p>
         ) : written.length > 0 ? (

@@ -293,9 +293,9 @@ export function Bars() {
     });
   if (!kinds.length) return <p className="dra-nothing">{note || "Planning …"}</p>;
   return (
-    <section className="dra-stack dra-fleet-bars" aria-label={`${label} by ${place}`}>
-      <div className="dra-row dra-heading">
-        <h3>
+    <section className="dra-stack" aria-label={`${label} by ${place}`}>
+      <div className="dra-row">
+        <h3 className="dra-fill">
           {label} by {one}
         </h3>
         <Choice

@@ -67,7 +67,7 @@ export function NodeCard() {
 /** Why devices of the node are stranded: the tests of the planner, and what would make some of them usable. */
 function Why({ why }: { why: WhyNotRow }) {
   return (
-    <section className="dra-stack dra-fleet-why" aria-label={why.title}>
+    <section className="dra-stack dra-ruled" aria-label={why.title}>
       <h4>{why.title}</h4>
       <Lines lines={why.lines} />
       <div>

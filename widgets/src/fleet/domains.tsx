@@ -183,9 +183,9 @@ export function Domains() {
   const choose = (id: string) => channel.set({ fleet_domain: id });
   if (!rows.length) return <p className="dra-nothing">{note || "Planning …"}</p>;
   return (
-    <section className="dra-stack dra-domains" aria-label={title}>
-      <div className="dra-row dra-heading">
-        <h3>{title}</h3>
+    <section className="dra-stack" aria-label={title}>
+      <div className="dra-row">
+        <h3 className="dra-fill">{title}</h3>
         {gangs.length > 1 && (
           <Choice
             label="Gang"

@@ -32,7 +32,7 @@ function Verdict() {
   const { state = "empty", asked = "", verdict = "", proof = "", scheduler = "", tiles = [], stale = false } = answer;
   return (
     <div className={classes("dra-answer dra-fleet-verdict", stale && "is-stale")} data-state={state}>
-      <div className="dra-answer-text dra-column">
+      <div className="dra-answer-text dra-column dra-fill">
         <p className="dra-asked dra-dim">{asked}</p>
         <Headline sign={SIGNS[state] ?? ["note", ""]} words={verdict} />
         <div className="dra-row dra-fleet-proof">
@@ -91,26 +91,28 @@ export function FleetMode() {
   const channel = useChannel();
   const [{ many = false }, heat, chosen] = [useTrait("fleet_bars"), useTrait("fleet_heat"), useTrait("fleet_chosen")];
   return (
-    <section className={classes("dra-mode-pane dra-fleet-mode", many && "is-many")} aria-label="Fleet">
+    <section className={classes("dra-mode-pane dra-fleet-mode dra-column", many && "is-many")} aria-label="Fleet">
       <MenuProvider>
         <Verdict />
-        <div className="dra-fleet-left dra-column">
-          <PaneProblem />
-          <Workloads />
-          <WhatIf />
-          <Scenarios />
-          {Boolean(heat.cells?.length) && (
-            <section className="dra-stack" aria-label={heat.title}>
-              <h3>{heat.title}</h3>
-              <HeatMap
-                map={heat}
-                shown={chosen}
-                onPick={(id) => channel.set({ fleet_chosen: id === chosen ? "" : id })}
-              />
-            </section>
-          )}
+        <div className="dra-split">
+          <div className="dra-fleet-left dra-column">
+            <PaneProblem />
+            <Workloads />
+            <WhatIf />
+            <Scenarios />
+            {Boolean(heat.cells?.length) && (
+              <section className="dra-stack" aria-label={heat.title}>
+                <h3>{heat.title}</h3>
+                <HeatMap
+                  map={heat}
+                  shown={chosen}
+                  onPick={(id) => channel.set({ fleet_chosen: id === chosen ? "" : id })}
+                />
+              </section>
+            )}
+          </div>
+          <Right />
         </div>
-        <Right />
       </MenuProvider>
     </section>
   );

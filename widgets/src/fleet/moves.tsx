@@ -30,8 +30,8 @@ export function Moves() {
   });
   return (
     <section className="dra-stack dra-moves" aria-label="Moves" aria-busy={seeking || undefined}>
-      <div className="dra-row dra-heading">
-        <h3>Moves</h3>
+      <div className="dra-row">
+        <h3 className="dra-fill">Moves</h3>
         {kinds.length > 1 && (
           <Choice
             label="Devices"
@@ -43,7 +43,7 @@ export function Moves() {
       </div>
       <p role="status">{sentence}</p>
       <div ref={place}>{svg && <SvgPicture svg={svg} />}</div>
-      <div className="dra-grid dra-moves-cards">
+      <div className="dra-grid">
         {steps.length > 0 && (
           <Card title="Moves in order" tools={fix ? <Apply fix={fix} /> : undefined}>
             {first && <p className="dra-dim">{first}</p>}

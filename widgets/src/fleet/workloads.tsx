@@ -138,8 +138,8 @@ export function Workloads() {
   const { canUndo = false, canRedo = false } = useTrait("fleet_answer");
   return (
     <section className="dra-stack" aria-label="Workloads">
-      <div className="dra-row dra-heading">
-        <h3>Workloads</h3>
+      <div className="dra-row">
+        <h3 className="dra-fill">Workloads</h3>
         <Button kind="quiet" icon="undo" label="Undo" title="Undo" disabled={!canUndo} send={{ type: "undo" }} />
         <Button kind="quiet" icon="redo" label="Redo" title="Redo" disabled={!canRedo} send={{ type: "redo" }} />
       </div>

@@ -33,7 +33,7 @@ export function FleetStrip() {
   const hasRacks = Boolean(heat?.cells?.length);
   if (kind !== "classes") {
     return (
-      <div className="dra-fleet" hidden={!items.length}>
+      <div className="dra-row dra-fleet" hidden={!items.length}>
         {items.length > 0 && <Tiles />}
       </div>
     );
@@ -47,7 +47,7 @@ export function FleetStrip() {
           Racks
         </Button>
       )}
-      <div className="dra-fleet is-wide" hidden={!items.length}>
+      <div className="dra-row dra-fleet is-wide" hidden={!items.length}>
         {hasRacks && isByRack && heat ? (
           <HeatMap map={heat} shown={node} onPick={look} />
         ) : (

@@ -134,7 +134,12 @@ function ByExample({ choosing, onEnd }: { choosing: Choosing; onEnd(event: Keybo
   const { isOn, picked } = choosing;
   const chosen = `${counted(picked.size, "device")} chosen. Claims that ask for such devices, the most general first:`;
   return (
-    <section className="dra-card dra-by-example" aria-label="Claim by example" hidden={!isOn} onKeyDown={onEnd}>
+    <section
+      className="dra-card dra-pane dra-by-example"
+      aria-label="Claim by example"
+      hidden={!isOn}
+      onKeyDown={onEnd}
+    >
       <p className="dra-hint" role="status">
         {picked.size ? chosen : HINT}
       </p>
@@ -206,7 +211,7 @@ function GraphPanel({ back, point }: { back: RefObject<HTMLButtonElement | null>
               Close
             </Button>
           </div>
-          <DeviceTree root={tree} svg={svg} point={point} onProblem={() => {}} className="dra-graph-tree" />
+          <DeviceTree root={tree} svg={svg} point={point} onProblem={() => {}} className="dra-pane" />
         </>
       )}
     </section>
@@ -237,7 +242,7 @@ function LessonPicture() {
         {only ? <b>{only}</b> : <FleetStrip />}
       </div>
       <PaneProblem own={own} onHide={() => setOwn("")} />
-      <div className="dra-hardware-body dra-column">
+      <div className="dra-hardware-body dra-column dra-fill">
         {!only && (
           <div className="dra-row dra-node-row">
             <span className="dra-node-title">
@@ -290,7 +295,7 @@ function NodePicture() {
           </Button>
         )}
       </div>
-      <div className="dra-hardware-body dra-column" hidden={!svg}>
+      <div className="dra-hardware-body dra-column dra-fill" hidden={!svg}>
         <NodeRow toggle={<ShowToggle />}>
           <Button
             icon="check"
@@ -316,7 +321,7 @@ function NodePicture() {
           <PictureMenu picture={picture} onProblem={setOwn} zoom={zoom} onZoom={setZoom} />
           <FullScreen of=".dra-hardware" className="dra-word" />
         </NodeRow>
-        <div className="dra-beside">
+        <div className="dra-beside dra-fill">
           <Picture
             root={picture}
             point={point}

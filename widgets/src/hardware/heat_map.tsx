@@ -15,7 +15,7 @@ export function HeatMap({ map, shown, onPick }: { map: Values; shown?: string; o
   return (
     <div className="dra-heat">
       <div
-        className={classes("dra-heat-cells", isNamed && "is-named")}
+        className={classes("dra-grid dra-heat-cells", isNamed && "is-named")}
         role="group"
         aria-label={title}
         onKeyDown={onCellArrows}

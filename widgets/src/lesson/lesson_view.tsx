@@ -70,8 +70,8 @@ function Head() {
   const { number, title, minutes = 0, progress, tiles = [] } = useTrait("head");
   const canLeave = useTrait("can_leave");
   return (
-    <header className="dra-lesson-head">
-      <div className="dra-lesson-titles">
+    <header className="dra-head dra-lesson-head">
+      <div>
         <p className="dra-dim">
           {number}
           {minutes > 0 && ` · about ${minutes} minutes`}
@@ -103,15 +103,15 @@ function Foot() {
   const panels: Record<string, ReactNode> = {};
   if (Object.keys(terms).length) {
     panels["Words in this lesson"] = (
-      <dl>
-        {Object.entries(terms).map(([word, meaning]) => (
-          <div key={word}>
-            <dt>{word}</dt>
-            <dd>
-              <Line text={meaning} />
-            </dd>
-          </div>
-        ))}
+      <dl className="dra-terms">
+        {Object.entries(terms).map(([word, meaning]) => [
+          <dt key={`${word} label`}>
+            <b>{word}</b>
+          </dt>,
+          <dd key={word}>
+            <Line text={meaning} />
+          </dd>,
+        ])}
       </dl>
     );
   }
@@ -119,7 +119,7 @@ function Foot() {
   const shown = panels[open];
   const isDrawn = kind === "draw" || kind === "check";
   return (
-    <footer className="dra-lesson-foot">
+    <footer className="dra-ruled dra-lesson-foot">
       {shown && (
         <div id="dra-lesson-panel" className="dra-lesson-panel" role="region" aria-label={open} tabIndex={0}>
           {shown}
@@ -156,7 +156,7 @@ function LessonList() {
         <h2>{title}</h2>
         <p className="dra-dim">{progress}</p>
       </header>
-      <ol onKeyDown={onListArrows}>
+      <ol className="dra-stack" onKeyDown={onListArrows}>
         {lessons.map(({ id, number, title, minutes = 0, state = "new", words }) => (
           <li key={id}>
             <Button
@@ -212,7 +212,7 @@ function Task() {
       <Rail />
       <Question className="dra-lesson-question" />
       <PaneProblem />
-      <div ref={body} className="dra-lesson-body dra-column" role="region" aria-label={title} tabIndex={0}>
+      <div ref={body} className="dra-lesson-body dra-column dra-pane" role="region" aria-label={title} tabIndex={0}>
         <h3>{title}</h3>
         {text && <Paragraphs text={text} />}
         {ask && (
@@ -253,7 +253,7 @@ function Buttons({ canExplain, onExplain }: { canExplain: boolean; onExplain(): 
     else onExplain();
   };
   return (
-    <div className="dra-row dra-lesson-buttons">
+    <div className="dra-row dra-ruled dra-lesson-buttons">
       {back && (
         <Button icon="back" data-key="back" onClick={() => go(now - 1)}>
           {back}

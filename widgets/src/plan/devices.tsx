@@ -51,7 +51,7 @@ export function DevicesPanel({ point }: { point: Point }) {
     [badges],
   );
   return (
-    <div className="dra-devices">
+    <div className="dra-pane">
       <LongTable
         key={columns.join("\n")}
         label="Devices"
@@ -80,7 +80,7 @@ export function NodesPanel() {
   );
   const lit = useMemo(() => new Set([asked].filter(Boolean)), [asked]);
   return (
-    <div className="dra-devices">
+    <div className="dra-pane">
       <LongTable
         label="Nodes"
         columns={COLUMNS}

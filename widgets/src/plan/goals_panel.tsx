@@ -29,7 +29,7 @@ export function GoalsPanel() {
     channel.send({ type: "order-goals", goals: [] });
   };
   return (
-    <div className="dra-scroll" tabIndex={0} role="region" aria-label="Goals">
+    <div className="dra-pane" tabIndex={0} role="region" aria-label="Goals">
       <div>
         {goals.length ? (
           <>
@@ -86,7 +86,7 @@ function Goal({ goal, place, count, onOrder }: { goal: GoalRow; place: number; c
         {goal.number && <b>{goal.number}</b>} {goal.caption} <Proof goal={goal} />
       </p>
       <p className="dra-hint">{goal.meaning}</p>
-      <dl>
+      <dl className="dra-ruled">
         <Reached words="kube-scheduler with this manifest" goal={goal} text={goal.manifest} />
         <Reached words="kube-scheduler without links" goal={goal} text={goal.plain} />
         <div>
@@ -152,7 +152,7 @@ function Regret() {
   const { lines = [], sources = [] } = useTrait("regret");
   if (!lines.length) return null;
   return (
-    <section className="dra-regret">
+    <section>
       <h3>Bandwidth from GPUs to NICs</h3>
       <Points lines={lines} />
       {sources.length > 0 && (

@@ -123,7 +123,7 @@ function Tools({ select, hasBar, print }: { select(): void; hasBar: boolean; pri
   const [yaml, kept] = [useTrait("yaml"), useTrait("kept")];
   const isFull = kept >= MOST_KEPT;
   return (
-    <div className="dra-row dra-tools-right">
+    <div className="dra-row is-tight dra-still dra-tools-right">
       <CopyButton icon="copy" text={() => yaml} select={select} />
       <Button
         icon="pin"
@@ -150,7 +150,7 @@ function Outgoing({ onYaml }: { onYaml(): void }) {
   const channel = useChannel();
   const [rows, pin] = [useTrait("outgoing"), useTrait("pin_offer")];
   return (
-    <section className="dra-card dra-outgoing" aria-label="What you export">
+    <section className="dra-card dra-pane dra-outgoing" aria-label="What you export">
       <h3>What you export</h3>
       <ul>
         {keyed(rows, (row) => row.text).map(([key, row]) => (
@@ -239,7 +239,7 @@ function PlanMode() {
             key: "moves",
             label: "Moves",
             panel: (
-              <div className="dra-scroll" tabIndex={0} role="region" aria-label="Moves of running pods">
+              <div className="dra-pane" tabIndex={0} role="region" aria-label="Moves of running pods">
                 <Moves />
               </div>
             ),
@@ -258,7 +258,7 @@ function PlanMode() {
       key: "findings",
       label: "Findings",
       panel: (
-        <div className="dra-scroll" tabIndex={0} role="region" aria-label="Findings">
+        <div className="dra-pane" tabIndex={0} role="region" aria-label="Findings">
           <FindingsList findings={findings} nothing="No findings about the cluster or the answer." />
         </div>
       ),
@@ -309,7 +309,7 @@ function PlanMode() {
             tabs={tabs}
             chosen={chosen}
             onChoose={choose}
-            tools={<div className="dra-row">{buttons}</div>}
+            tools={<div className="dra-row is-tight dra-still">{buttons}</div>}
             isOpen={dock.isOpen}
           >
             <PaneProblem />

@@ -13,7 +13,7 @@ export type Sign = readonly [icon: IconName, word: string, tone?: Tone];
 
 export function Headline({ sign: [icon, word, tone], words }: { sign: Sign; words: string }) {
   return (
-    <div className="dra-headline">
+    <div className="dra-callout dra-headline">
       <span className="dra-sign dra-toned" data-tone={tone} role="img" aria-label={word}>
         <Icon name={icon} />
       </span>
@@ -65,7 +65,7 @@ function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
     case "trouble":
       return (
         <>
-          <span className="dra-chip dra-for-previous">for the previous drawing</span>
+          <span className="dra-chip dra-hint is-absent dra-for-previous">for the previous drawing</span>
           <Callout tone="error" title={work.words}>
             <span className="dra-hint dra-clamp">{work.words}</span>
           </Callout>
@@ -82,7 +82,9 @@ function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
       return (
         <>
           {answer.stale && (
-            <span className="dra-chip dra-for-previous">for the previous {answer.previous ?? "drawing"}</span>
+            <span className="dra-chip dra-hint is-absent dra-for-previous">
+              for the previous {answer.previous ?? "drawing"}
+            </span>
           )}
           <span className="dra-progress dra-dim dra-cut" title={told}>
             {told}
@@ -143,9 +145,9 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
       tabIndex={fixes.length ? 0 : -1}
       onKeyDown={onKeyDown}
     >
-      <div className="dra-answer-text dra-column">
+      <div className="dra-answer-text dra-column dra-fill">
         {answer.asked && (
-          <p className="dra-asked dra-dim" title={answer.asked}>
+          <p className="dra-asked dra-dim dra-clamp" title={answer.asked}>
             {answer.asked}
           </p>
         )}

@@ -12,7 +12,7 @@ function ReasonsPanel() {
   const { lines = [], tried = [], funnels = [] } = why;
   if (!reasons.length && !suggestions.length) return null;
   return (
-    <section className="dra-reasons" aria-label="Why it fits on no node">
+    <section className="dra-ruled" aria-label="Why it fits on no node">
       <h3>Why it fits on no node</h3>
       <ul>
         {keyed(reasons, (row) => `${row.rule} ${row.message}`).map(([key, row]) => (
@@ -81,7 +81,7 @@ function Funnel({ row }: { row: FunnelRow }) {
 export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
   const { title, sentence, deviceLines = [], requests = [], lines = [] } = useTrait("why_not");
   return (
-    <div className="dra-card dra-why" role="region" aria-label={title || "Why not?"} tabIndex={0}>
+    <div className="dra-card dra-pane dra-why" role="region" aria-label={title || "Why not?"} tabIndex={0}>
       {hasTitle && <h3>{title || "Why not?"}</h3>}
       <Lines lines={deviceLines} />
       <p role="status">{sentence || "Click a node to ask why the claim does not go there."}</p>

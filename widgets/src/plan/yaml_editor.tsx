@@ -74,31 +74,32 @@ export function YamlEditor({ point, code }: { point: Point; code: RefObject<HTML
   };
   const hasFixes = fixes.length > 0 && !isOpen;
   return (
-    <div className="dra-yaml-pane dra-column">
-      <Button
-        className="dra-editor-open"
-        ref={button}
-        title="Edit the claim as text; the canvas follows"
-        hidden={isOpen}
-        onClick={() => (isUnfinished ? setOpen(true) : begin())}
-      >
-        {isUnfinished ? "Go on with your text" : "Edit"}
-      </Button>
-      <Button
-        className="dra-fix-open"
-        title="Correct the drawing; Ctrl+Z undoes"
-        hidden={!hasFixes}
-        send={{ type: "fix-claim" }}
-      >
-        {correctWords(fixes.length)}
-      </Button>
+    <div className="dra-pane dra-column">
+      <div className="dra-row dra-yaml-tools">
+        <Button title="Correct the drawing; Ctrl+Z undoes" hidden={!hasFixes} send={{ type: "fix-claim" }}>
+          {correctWords(fixes.length)}
+        </Button>
+        <Button
+          ref={button}
+          title="Edit the claim as text; the canvas follows"
+          hidden={isOpen}
+          onClick={() => (isUnfinished ? setOpen(true) : begin())}
+        >
+          {isUnfinished ? "Go on with your text" : "Edit"}
+        </Button>
+      </div>
       <ul className="dra-fixes" aria-label="Corrections" hidden={!hasFixes}>
         {keyed(fixes, (row) => row.text).map(([key, row]) => (
           <li key={key}>{row.text}</li>
         ))}
       </ul>
       <YamlPanel point={point} code={code} hidden={isOpen} />
-      <section className="dra-editor dra-column" aria-label="Edit the claim" hidden={!isOpen} onKeyDown={onKeyDown}>
+      <section
+        className="dra-editor dra-column dra-fill"
+        aria-label="Edit the claim"
+        hidden={!isOpen}
+        onKeyDown={onKeyDown}
+      >
         <Editor area={area} text={text} answer={answer} isOpen={isOpen} onBack={begin} onDone={end} />
       </section>
     </div>
@@ -128,7 +129,7 @@ function Editor({ area, text, answer, isOpen, onBack, onDone }: EditorProps) {
   useLayoutEffect(follow);
   return (
     <>
-      <div className="dra-editor-page">
+      <div className="dra-editor-page dra-fill">
         <div ref={gutter} className="dra-editor-lines" aria-hidden="true">
           {Array.from({ length: text.lines }, (_, i) => i + 1).map((line) => (
             <span key={line} className={line === answer.line ? "is-wrong" : undefined}>
@@ -138,7 +139,7 @@ function Editor({ area, text, answer, isOpen, onBack, onDone }: EditorProps) {
         </div>
         <textarea
           ref={area}
-          className="dra-editor-text"
+          className="dra-editor-text dra-pane"
           spellCheck={false}
           autoCapitalize="off"
           autoComplete="off"
@@ -155,7 +156,7 @@ function Editor({ area, text, answer, isOpen, onBack, onDone }: EditorProps) {
           <li key={key}>{`${answer.text ? "Corrected: " : ""}${row.line ? `line ${row.line}, ` : ""}${row.text}`}</li>
         ))}
       </ul>
-      <div className="dra-row dra-editor-foot">
+      <div className="dra-row dra-ruled dra-editor-foot">
         <Callout
           tone={message ? "error" : "plain"}
           className={classes("dra-editor-told", message && "is-wrong")}

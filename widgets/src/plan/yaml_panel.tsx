@@ -93,7 +93,7 @@ export function YamlPanel({ point, code, hidden }: Props) {
   return (
     <div
       ref={code}
-      className="dra-yaml"
+      className="dra-yaml dra-pane"
       role="region"
       aria-label="Manifests as YAML"
       tabIndex={0}

@@ -34,7 +34,7 @@ export function StepList() {
   return (
     <section className="dra-trace-steps dra-column" aria-label="Steps">
       <h3>What kube-scheduler did</h3>
-      <div ref={list} className="dra-trace-scroll">
+      <div ref={list} className="dra-pane">
         <table className="dra-table">
           <thead>
             <tr>

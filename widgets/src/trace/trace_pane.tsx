@@ -222,13 +222,13 @@ export function TracePane() {
   });
   if (trace.error)
     return (
-      <section className="dra-mode-pane dra-trace dra-column" aria-label="Trace">
+      <section className="dra-mode-pane dra-trace dra-column dra-fill" aria-label="Trace">
         <p className="dra-empty-state">{trace.error}</p>
       </section>
     );
   return (
-    <section className="dra-mode-pane dra-trace dra-column" aria-label="Trace" onKeyDown={steps.onKeyDown}>
-      <header className="dra-trace-head">
+    <section className="dra-mode-pane dra-trace dra-column dra-fill" aria-label="Trace" onKeyDown={steps.onKeyDown}>
+      <header className="dra-head dra-trace-head">
         <div className="dra-trace-verdict">
           <p className="dra-hint">{trace.title}</p>
           <div role="status">
@@ -248,13 +248,13 @@ export function TracePane() {
         <StepControls isPlaying={steps.isPlaying} onGo={steps.go} onPlay={steps.play} onPredict={predict} />
       </header>
       <PaneProblem own={own} onHide={() => setOwn("")} />
-      <div className="dra-trace-body">
-        <div className="dra-trace-left dra-column">
+      <div className="dra-split">
+        <div className="dra-column">
           {isPredicting && <PredictCard />}
           <StepList />
           {unseen.length > 0 && <Told title="What the planner knows and kube-scheduler does not" lines={unseen} />}
         </div>
-        <div className="dra-trace-right dra-column">
+        <div className="dra-column">
           <div className="dra-row">
             <FleetStrip />
             <Choice
