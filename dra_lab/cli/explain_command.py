@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.claim_options import ClaimOptions, add_claims, add_gangs, is_gang, what_to_try
-from dra_lab.cli.one_pod import may_be_pod, plan_pod
 from dra_lab.cli.options import (
     POD_HELP,
     add_cluster,
@@ -20,7 +19,8 @@ from dra_lab.cli.options import (
     with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.workloads import asked_of
+from dra_lab.cli.plan_questions import plan_asked, plan_one
+from dra_lab.cli.workloads import asked_of, asked_pod, may_be_pod
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
@@ -90,8 +90,8 @@ def run(options: argparse.Namespace) -> int:
     status = None if options.step or options.device or not options.claim else _explain_written_pod(options)
     if status is not None:
         return status
-    pod = plan_pod(options)
-    plan, cluster = pod.plan, pod.cluster
+    asked = asked_pod(options)
+    (plan, findings), cluster = plan_one(options, asked), asked.cluster
     trace = _trace(plan, options)
     device = _device(trace, cluster, options.device) if options.device else None
     node = options.node or plan.node or (trace.node if trace is not None else "")
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         parts = node_parts(plan, trace, options.detail, found, names, cluster)
     answer = partial(_json, plan, trace, device, found, names)
-    return print_answer(options, answer, parts, pod.findings, pod_outcome(plan))
+    return print_answer(options, answer, parts, findings, pod_outcome(plan))
 
 
 def _one_claim(options: argparse.Namespace) -> ClaimOptions:
@@ -229,22 +229,19 @@ def _explain_gangs(options: argparse.Namespace) -> int:
     """Plan the gangs, replay the schedulers, print what is asked for, and return the exit status."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.planner.plan_workloads import plan_workloads
     from dra_lab.words.plan_json import plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
         if value:
             raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
-    release = release_of(options)
     given = asked_of(options)
     found: list[tuple[Workload, GangChoice]] = []
     with command_waits() as (show, cancel):
-        limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_workloads(given.cluster, given.every, progress=show, **limits)
+        plan = plan_asked(options, given, show, cancel, time_limit=_SECONDS)
         given = given.planned(plan)
         for one in given.gangs:
             common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
-            choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)
+            choices = gang_choices(given.cluster, one.gang, one.hierarchy, release_of(options), plan, **common)
             by_name = dict(zip(("kube-scheduler", "kueue", "kai", "volcano"), choices, strict=True))
             names = [options.scheduler] if options.scheduler else _REPLAYED
             found += ((one.gang, by_name[name]) for name in names)

@@ -22,8 +22,9 @@ from dra_lab.model.workload import PodGroup, Workload, asked_name, workload_of
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import Question
     from dra_lab.model.plan import Plan
-    from dra_lab.model.sketch import PodDrawing
+    from dra_lab.model.sketch import ClaimSketch, PodDrawing
     from dra_lab.pinning.gang_fills import Requests
+    from dra_lab.planner.pod_claims import Planned
 
 MOST_GANGS = 10_000
 _WORKER = "worker"
@@ -44,16 +45,24 @@ class GangInput(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """The gangs and the other workloads of a command, the cluster to plan them on, and findings.
+    """What a command asks for, the cluster to plan it on, and findings: gangs and other workloads, or one pod.
 
-    `written` are the workloads whose claims are manifests, not drawings.
+    `written` are the workloads whose claims are manifests, not drawings. `pod` is the only pod that is asked for, with
+    the claims that it holds and the nodes that it may use, and `drawing` a claim or drawing alone.
     """
 
-    gangs: tuple[GangInput, ...]
-    workloads: tuple[Workload, ...]
     cluster: Cluster
-    findings: tuple[Finding, ...]
-    written: frozenset[str]
+    gangs: tuple[GangInput, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    written: frozenset[str] = frozenset()
+    pod: Question | None = None
+    drawing: ClaimSketch | None = None
+
+    @property
+    def alone(self) -> Planned | None:
+        """Return what is planned as one pod, None for workloads."""
+        return self.drawing if self.pod is None else self.pod.planned
 
     @property
     def every(self) -> tuple[Workload, ...]:
@@ -95,7 +104,35 @@ def asked_of(options: argparse.Namespace) -> Asked:
     for each in reading.gangs:
         gang, hierarchy = gang_with_levels(each.gang, on, each.source)
         gangs.append(changed(each, gang=gang, hierarchy=hierarchy))
-    return Asked(tuple(gangs), tuple(reading.workloads), on, tuple(reading.findings), frozenset(reading.written))
+    return Asked(on, tuple(gangs), tuple(reading.workloads), tuple(reading.findings), frozenset(reading.written))
+
+
+def asked_pod(options: argparse.Namespace) -> Asked:
+    """Return the pod, claim or drawing in a command's --claim; without one, the pod of the cluster that --pod names.
+
+    Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
+    """
+    from dra_lab.gitops.claims_of_file import read_cluster_pod, read_pod
+    from dra_lab.gitops.folder import with_own_classes
+    from dra_lab.session import read_sketch
+
+    claim, read, release = options.claim, cluster_of(options), release_of(options)
+    name = (options.claims[0].pod if "claims" in options else "") or getattr(options, "pod", "")
+    if not claim:
+        pod: Question | None = read_cluster_pod(read, name, release)
+    else:
+        pod = read_pod(claim, read, release, pod=name) if may_be_pod(claim) else None
+    if pod is not None:
+        return Asked(pod.cluster, findings=pod.findings, pod=pod)
+    refuse_pod(claim, name)
+    drawing = read_sketch(claim)
+    written = frozenset[str]() if claim in plan_files(options) else frozenset((drawing.name,))
+    return Asked(with_own_classes(claim, read), drawing=drawing, written=written)
+
+
+def may_be_pod(claim: str) -> bool:
+    """Say whether a --claim may be a file with a pod."""
+    return not claim.startswith("sample:") and not claim.endswith(".dralab.yaml")
 
 
 class _Reading:

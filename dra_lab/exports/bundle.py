@@ -15,7 +15,7 @@ import msgspec
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.readme import Exported, extra_texts
-from dra_lab.exports.simulation import UNKNOWN, Simulation, export_answer, simulation_of
+from dra_lab.exports.simulation import UNKNOWN, export_answer, simulation_of
 from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy, requested_twice
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.exports.written_files import write_files
@@ -30,6 +30,7 @@ from dra_lab.pinning.pod_start import RUN_TIME_ERROR
 from dra_lab.sketch.claim_objects import KINDS, Affinity, Target
 from dra_lab.words.facts import sentence
 from dra_lab.words.plan_json import FITS, plan_json, plan_outcome
+from dra_lab.words.scheduler_sentences import Simulation
 
 KUSTOMIZATION = "kustomization.yaml"
 ANNOTATION = "dra-lab"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import InputError
-from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload import COMPONENT_PATCH
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
@@ -17,6 +16,7 @@ from dra_lab.sketch.claim_objects import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
 from dra_lab.words.plan_document import goals_table, workloads_table
+from dra_lab.words.scheduler_sentences import Simulation
 
 
 @dataclass(frozen=True)

@@ -71,16 +71,9 @@ def moves_svg(
         raise InputError("no pod moves or leaves a node, so that there are no moves to draw")
     if kind and kind not in held:
         raise InputError(f"no pod that moves holds {KINDS.get(kind, kind)}; give one of {', '.join(held)}")
-    rows = node_shares(cluster, moves, plan, kind or held[0])
-    shown, hidden = _most(rows, moves)
-    return _Drawn(shown, hidden, moves, kind or held[0], width).text()
-
-
-def _most(rows: Sequence[NodeShares], moves: Sequence[Move]) -> tuple[Sequence[NodeShares], int]:
-    """Return the nodes of the first moves, by name, and how many more there are."""
     order = list(dict.fromkeys(node for move in moves for node in (move.node_from, move.node_to) if node))
-    kept = set(order[:MOST_NODES])
-    return [row for row in rows if row.node in kept], max(0, len(order) - MOST_NODES)
+    rows = [row for row in node_shares(cluster, moves, plan, kind or held[0]) if row.node in order[:MOST_NODES]]
+    return _Drawn(rows, max(0, len(order) - MOST_NODES), moves, kind or held[0], width).text()
 
 
 @dataclass
@@ -192,7 +185,7 @@ class _Drawn:
         amount = f"{share.size:,.1f}".removesuffix(".0")
         noun = KIND_NAMES[self.kind] if amount == "1" else KINDS[self.kind]
         title(group, f"{share.pod or _WORDS[share.state]}: {amount} {noun}, {_WORDS[share.state]}")
-        self._box(group, share.state, x, y, wide, prefix)
+        self._box(group, share.state, x, y, (max(2.0, wide - 2), _BAR), prefix)
         sign = 24.0 if share.step else 0.0
         name = share.pod.rpartition("/")[2] if share.pod else f"{amount} {_WORDS[share.state].partition(',')[0]}"
         words = _cut(f"✕ {name}" if share.state == "lost" else name, wide - sign - 8.0)
@@ -203,11 +196,11 @@ class _Drawn:
             text(group, words, x + sign + (wide - sign) / 2, y + _BAR / 2)
         return wide
 
-    def _box(self, group: Element, state: State, x: float, y: float, wide: float, prefix: str) -> None:
-        outline(group, "square", x + 1, y, max(2.0, wide - 2), _BAR, class_="dra-hw-shape")
+    def _box(self, group: Element, state: State, x: float, y: float, size: tuple[float, float], prefix: str) -> None:
+        outline(group, "square", x + 1, y, *size, class_="dra-hw-shape")
         if state in _PATTERNS:
             fill = f"url(#mv-{prefix}-{_PATTERNS[state]})"
-            outline(group, "square", x + 1, y, max(2.0, wide - 2), _BAR, class_="dra-hw-pattern", fill=fill)
+            outline(group, "square", x + 1, y, *size, class_="dra-hw-pattern", fill=fill)
 
     def _badge(self, parent: Element, words: str, x: float, y: float) -> None:
         wide = max(20.0, text_width(words, SIZE) + 8.0)
@@ -240,10 +233,7 @@ class _Drawn:
             if x + wide > self.width:
                 x, y = _EDGE, y + _BAR
             group = element(legend, "g", class_=f"dra-mv-{state}")
-            outline(group, "square", x + 1, y + 6, 20.0, 13.0, class_="dra-hw-shape")
-            if state in _PATTERNS:
-                fill = f"url(#mv-{prefix}-{_PATTERNS[state]})"
-                outline(group, "square", x + 1, y + 6, 20.0, 13.0, class_="dra-hw-pattern", fill=fill)
+            self._box(group, state, x, y + 6, (20.0, 13.0), prefix)
             self._words(_WORDS[state], x + 27, y)
             x += wide
         words = "same number: from and to"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Literal
@@ -109,23 +109,17 @@ class _Counted:
         rest = amounts.in_use - unit * held
         stays += [Share("used", rest)] if rest > 0 else []
         blocked = [Share("blocked", amounts.blocked)] if amounts.blocked else []
-        leaves = tuple(self._leaving(node, unit))
-        free = amounts.free + amounts.stranded
-        then = (*stays, *arrives, *self._new(node, amounts), *_free(free), *blocked)
+        leaves = tuple(
+            Share("leaves" if step else "lost", unit * self._count(move.devices_from), move.pod, step)
+            for move, step in zip(self.moves, self.steps, strict=True)
+            if move.node_from == node
+        )
+        new = {name: devices for name, devices in self.new[node].items() if devices}
+        placed = (Share("new", amounts.planned * n / sum(new.values()), name) for name, n in new.items())
+        then = (*stays, *arrives, *placed, *_free(amounts.free + amounts.stranded), *blocked)
         before = amounts.total - amounts.blocked - sum(share.size for share in (*stays, *leaves))
         now = (*stays, *leaves, *_free(before if amounts.total else 0.0), *blocked)
         return NodeShares(node, now if leaves else (), then)
-
-    def _leaving(self, node: str, unit: float) -> Iterator[Share]:
-        for move, step in zip(self.moves, self.steps, strict=True):
-            if move.node_from == node:
-                yield Share("leaves" if step else "lost", unit * self._count(move.devices_from), move.pod, step)
-
-    def _new(self, node: str, amounts: Amounts) -> Iterator[Share]:
-        wanted = sum(self.new[node].values())
-        for workload, devices in self.new[node].items():
-            if devices:
-                yield Share("new", amounts.planned * devices / wanted, workload)
 
 
 def _free(size: float) -> tuple[Share, ...]:

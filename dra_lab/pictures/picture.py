@@ -142,7 +142,11 @@ def _place(frame: Frame) -> dict[str, Any]:
 
 def _device(mark: Mark, looks: Looks) -> dict[str, Any]:
     locality = mark.locality
-    made = _at(mark.x + mark.width / 2, mark.y + mark.height / 2) | _shape(mark)
+    made = _at(mark.x + mark.width / 2, mark.y + mark.height / 2)
+    if mark.shape in ("square", "pill", "slice", "block"):
+        made |= {"shape": "box", "shapeProperties": {"borderRadius": 16 if mark.shape == "pill" else 0}}
+    else:
+        made["shape"] = "circle" if mark.shape == "circle" else "ellipse"
     made |= {"label": " ".join(mark.lines), "color": {"background": "#ffffff", "border": "#57606a"}}
     made["title"] = _harmless(f"{device_words(locality)}\n{locality_words(locality)}\n{locality.device}")
     sign, fill, ink = next((looks[one.device] for one in mark.localities if one.device in looks), ("", "", ""))
@@ -155,12 +159,6 @@ def _device(mark: Mark, looks: Looks) -> dict[str, Any]:
 
 def _at(x: float, y: float) -> dict[str, Any]:
     return {"x": round(x * _WIDER, 1), "y": round(y * _HIGHER, 1), "physics": False}
-
-
-def _shape(mark: Mark) -> dict[str, Any]:
-    if mark.shape in ("square", "pill", "slice", "block"):
-        return {"shape": "box", "shapeProperties": {"borderRadius": 16 if mark.shape == "pill" else 0}}
-    return {"shape": "circle" if mark.shape == "circle" else "ellipse"}
 
 
 def _harmless(words: str) -> str:
@@ -253,7 +251,8 @@ def picture(
     """
     cluster = answer if isinstance(answer, Cluster) else getattr(answer, "on", None)
     if isinstance(answer, Plan):
-        plan, node = plan or answer, node or _first_node(answer)
+        named = (reason.node for reason in answer.shortfalls if reason.node)
+        plan, node = plan or answer, node or min(answer.nodes, default="") or next(named, "")
         if cluster is None:
             raise InputError("the plan has no cluster to draw; draw it on one: picture(cluster, node, plan=plan)")
     if not isinstance(cluster, Cluster):
@@ -266,11 +265,6 @@ def picture(
     if not name:
         raise InputError("the cluster has no nodes to draw")
     return _KINDS[kind](cluster, name, plan, show)
-
-
-def _first_node(plan: Plan) -> str:
-    """Return the first node that a plan uses, or else one that a reason names."""
-    return min(plan.nodes, default="") or next((reason.node for reason in plan.shortfalls if reason.node), "")
 
 
 def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> NodeImage:

@@ -24,10 +24,11 @@ from dra_lab.pictures.letters import colours, letters
 from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Part, Picture, Sentence, Table, as_html, escaped
-from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, taken_words
+from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end
 from dra_lab.words.plan_document import NAMES, plan_parts
 from dra_lab.words.plan_json import plain_value
 from dra_lab.words.reason_words import finding_lines
+from dra_lab.words.scheduler_sentences import does
 
 _PROGRAM = Path(__file__).parent / "static" / "plan_page.js"
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -194,7 +195,7 @@ def _about_kube_scheduler(plan: Plan) -> Iterator[Part]:
     for name, found in first_fits(plan):
         if search_end(found) or not found.recorded:
             source = "" if found.recorded else " (from documentation, not recorded)"
-            yield Picture(f'<p class="facts">{escaped(f"{name}: {taken_words(plan, found)}{source}.")}</p>')
+            yield Picture(f'<p class="facts">{escaped(f"{name} {does(plan, found)}{source}.")}</p>')
     if plan.goals:
         words = "Other plugins of kube-scheduler help to choose the node. This compares what it allocates on this node."
         yield Picture(f'<p class="facts">{words}</p>')

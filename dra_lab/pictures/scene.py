@@ -142,7 +142,10 @@ class _Layout:
             bottom = bottom_of(placed) + GAP
         cards, devices = self._cards(branch)
         if cards:
-            placed = self._card_grid(cards, inner, bottom)
+            widest = max(_narrowest_card(card, devices) for card, devices in cards.items())
+            across = max(1, min(len(cards), int((inner + GAP) // (widest + GAP))))
+            wide = (inner - (across - 1) * GAP) / across
+            placed = in_rows([self._card(card, of, wide) for card, of in cards.items()], across, wide, bottom)
             frames += placed
             bottom = bottom_of(placed) + GAP
         marks = self._flow(devices, inner, bottom)
@@ -161,12 +164,6 @@ class _Layout:
             else:
                 cards[part.card].append(locality)
         return cards, others
-
-    def _card_grid(self, cards: Mapping[Card, list[Locality]], inner: float, top: float) -> list[Frame]:
-        widest = max(_narrowest_card(card, devices) for card, devices in cards.items())
-        columns = max(1, min(len(cards), int((inner + GAP) // (widest + GAP))))
-        width = (inner - (columns - 1) * GAP) / columns
-        return in_rows([self._card(card, devices, width) for card, devices in cards.items()], columns, width, top)
 
     def _card(self, card: Card, devices: Sequence[Locality], width: float) -> Frame:
         if card.slices:
@@ -227,12 +224,10 @@ class _Layout:
         for branch in group:
             cards, devices = self._all(branch)
             needed += [_narrowest_card(card, of) + 4 * PAD for card, of in cards.items()]
-            needed += [self._least_width(locality) + 4 * PAD for locality in devices]
+            for locality in devices:
+                amount = max(self._facts.amounts.get(locality.device, ()), default=0.0)
+                needed.append(self._mark((locality,), amount + OTHER[1] if amount else WIDTH).width + 4 * PAD)
         return max(needed, default=0.0)
-
-    def _least_width(self, locality: Locality) -> float:
-        amount = max(self._facts.amounts.get(locality.device, ()), default=0.0)
-        return self._mark((locality,), amount + OTHER[1] if amount else WIDTH).width
 
     def _all(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
         cards, devices = self._cards(branch)

@@ -31,9 +31,9 @@ from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import plan_json, values_of_plan
 
 if TYPE_CHECKING:
-    from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
     from dra_lab.session.history import Content
+    from dra_lab.words.scheduler_sentences import Simulation
 
 MOST_COMPARED = 4
 """Plans side by side."""

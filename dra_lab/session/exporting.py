@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -304,7 +303,7 @@ class Exporting:
         on = answer.question.cluster
         known = {gang.name: gang_with_levels(gang, on, gang.name) for gang in answer.plan.gangs}
         name = _planned_name(answer, self.gang)
-        plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
+        plan = answer.plan.with_workloads(known.get(one.name, (one,))[0] for one in answer.plan.workloads)
         self.planned = planned = PlannedGang(
             *known[name],
             plan,

@@ -23,7 +23,7 @@ from dra_lab.words.document import cell_words
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import GLOSSARY, goal_number, goal_words, search_end
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
-from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
+from dra_lab.words.scheduler_sentences import Simulation, scheduler_sentences
 from dra_lab.words.verdict import Fix, Tile, fixes, goal_title, tiles
 
 State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
@@ -119,7 +119,7 @@ _STATES: dict[PlanStatus, State] = {
 }
 
 
-def answer_row(session: Session, simulated: Simulated | None) -> AnswerRow:
+def answer_row(session: Session, simulated: Simulation | None) -> AnswerRow:
     """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
 
     Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.

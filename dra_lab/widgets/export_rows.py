@@ -11,7 +11,6 @@ import msgspec
 from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.gangs.gang_files import FRAGMENTS, SCHEDULERS, title_of
 from dra_lab.exports.readme import EXTRA_FILES
-from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.written_files import FileChange
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangChoice, GangVerdict
@@ -29,6 +28,7 @@ from dra_lab.widgets.gang_rows import scheduler_row
 from dra_lab.widgets.messages import Row
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.reason_words import path_words
+from dra_lab.words.scheduler_sentences import Simulation
 from dra_lab.words.workload_words import gang_words
 
 Verdict = Literal["ok", "warn", "unknown"]

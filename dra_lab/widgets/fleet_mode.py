@@ -37,7 +37,6 @@ from dra_lab.words.workload_words import (
     claim_words,
     more_number,
     more_words,
-    quota_words,
     request_words,
     sharing_words,
     stranded_words,
@@ -110,7 +109,7 @@ def _scheduler(plan: Plan, gangs: GangAnswer) -> str:
     name = plan.gangs[0].name if plan.gangs else ""
     verdicts = gangs.verdicts.get(name)
     if isinstance(verdicts, GangVerdicts) and verdicts.quota.row.says in STOPS:
-        return quota_words(verdicts.quota.row.sentence)
+        return printable(f"Quota stops it: {verdicts.quota.row.sentence}")
     if plan.status is PlanStatus.INFEASIBLE:
         return ""  # no scheduler can do what is impossible
     kueue = next((one for one in gangs.choices.get(name, ()) if is_kueue(one)), None)

@@ -24,7 +24,11 @@ MOST = 12
 def headroom_parts(headroom: Headroom) -> Iterator[Part]:
     """Yield how many more replicas of a workload fit: the sentence, a row for each class of nodes or each domain."""
     if headroom.levels:
-        yield from _gang_counts(headroom)
+        yield Sentence(printable(f"{headroom.workload}: {headroom.count} more."))
+        yield levels_table(headroom)
+        domains = sorted(headroom.where, key=lambda fit: -fit.replicas.value)[:MOST]
+        each = [("/".join(fit.members), str(fit.replicas), str(fit)) for fit in domains]
+        yield Table(("domain", "gangs", "pods of one gang"), each)
         return
     yield Sentence(f"{headroom_sentence(headroom)}.")
     ordered = sorted(headroom.where, key=lambda fit: (-fit.replicas.value, -len(fit.members), fit.members))
@@ -99,14 +103,6 @@ def stranded_parts(lost: Stranded) -> Iterator[Part]:
     yield stranded_table(lost)
 
 
-def _gang_counts(found: Headroom) -> Iterator[Part]:
-    yield Sentence(printable(f"{found.workload}: {found.count} more."))
-    yield levels_table(found)
-    headrooms = sorted(found.where, key=lambda headroom: -headroom.replicas.value)[:MOST]
-    each = [("/".join(headroom.members), str(headroom.replicas), str(headroom)) for headroom in headrooms]
-    yield Table(("domain", "gangs", "pods of one gang"), each)
-
-
 def stranded_table(lost: Stranded) -> Table:
     """Return what is stranded of each kind of device, in all and on each node."""
     named = (([" + ".join(c.nodes)] if c.together else c.nodes, c.kinds) for c in lost.nodes)
@@ -144,11 +140,8 @@ def identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Itera
 
 def scenario_parts(answer: ScenarioAnswer) -> Iterator[Part]:
     """Yield the answer of one scenario."""
-    plan = answer.plan
-    if plan is None:
-        yield Sentence(f"{answer.scenario}: not answered: {answer.error}")
-    else:
-        yield Sentence(f"{answer.scenario}: {answer_sentence(plan)}")
+    words = f"not answered: {answer.error}" if answer.plan is None else answer_sentence(answer.plan)
+    yield Sentence(f"{answer.scenario}: {words}")
 
 
 MOST_ADDED = 20
@@ -179,15 +172,10 @@ def added_sentence(found: AddedNodes) -> str:
     domains = len({one.domain for one in found.added if one.new})
     where = f", {counted(domains, 'new domain')}" if domains else ""
     text = f"Add {counted(found.count, 'node')} ({each}{where}) at a cost of {number_words(found.cost)}"
-    return printable(f"{text} so that {wanted} {fit}. {_added_proof(found)}")
-
-
-def _added_proof(found: AddedNodes) -> str:
-    if found.proven:
-        return "Nothing cheaper exists, proven."
-    if found.bound is None:
-        return "Something cheaper may exist."
-    return f"Best so far: no answer costs less than {number_words(found.bound)}, proven."
+    proof = "Nothing cheaper exists, proven." if found.proven else "Something cheaper may exist."
+    if not found.proven and found.bound is not None:
+        proof = f"Best so far: no answer costs less than {number_words(found.bound)}, proven."
+    return printable(f"{text} so that {wanted} {fit}. {proof}")
 
 
 def added_parts(found: AddedNodes) -> Iterator[Part]:

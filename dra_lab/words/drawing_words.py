@@ -80,7 +80,7 @@ def _request_words(
     for request in sketch.requests:
         if request.name in done:
             continue
-        words = _request(asks(request), names)
+        words = ", or else ".join(_way(ask, names[ask.reference]) for ask in asks(request))
         if first is not None and request.name == first.requests[0]:
             other = first.requests[1]
             done.add(other)
@@ -181,10 +181,6 @@ def selector_words(text: str) -> str:
     return {"true": name, "false": f"no {name}"}.get(value, f"{name} = {value}")
 
 
-def _request(ways: Sequence[Ask], names: dict[str, Noun]) -> str:
-    return ", or else ".join(_way(ask, names[ask.reference]) for ask in ways)
-
-
 def _way(ask: Ask, noun: Noun) -> str:
     words = f"all {plural(noun.full)} of a node" if ask.all_devices else noun.many(ask.count)
     if noun.amount and len(ask.capacity) == 1 and ask.count == 1:
@@ -214,13 +210,15 @@ def _place(link: Link) -> str:
 
 def _link(link: Link, sketch: ClaimSketch, names: dict[str, Noun]) -> str:
     """Return a link as a sentence about the kinds of its devices."""
-    ends = tuple(dict.fromkeys(_end(end, names) for end in link.requests))
+    nouns_of = (names.get(end) or names[split_request(end)[0]] for end in link.requests)
+    ends = tuple(dict.fromkeys(plural(noun.short) for noun in nouns_of))
     may = "" if link.must else "If possible, "
     if link.how is How.PAIRWISE:
         every = [ask for request in sketch.requests for ask in asks(request)]
         counts = {end: next((ask.count for ask in every if covers(end, ask)), 1) for end in link.requests}
         least = min(counts.values()) or 1
-        groups = [f"{count // least} {_one(end, names, count // least)}" for end, count in counts.items()]
+        per_group = [(names[end].short, count // least) for end, count in counts.items()]
+        groups = [f"{n} {short if n == 1 else plural(short)}" for short, n in per_group]
         text = f"every group of {listed(groups)} shares a {_place(link)}"
     elif link.how is How.APART:
         text = f"no two of the {listed(ends)} share a {_place(link)}"
@@ -228,13 +226,3 @@ def _link(link: Link, sketch: ClaimSketch, names: dict[str, Noun]) -> str:
         text = f"all {listed(ends)} share one {_place(link)}"
     words = f"{may}{text}."
     return words[0].upper() + words[1:]
-
-
-def _one(end: str, names: dict[str, Noun], count: int) -> str:
-    short = names[end].short
-    return short if count == 1 else plural(short)
-
-
-def _end(end: str, names: dict[str, Noun]) -> str:
-    name = names.get(end) or names[split_request(end)[0]]
-    return plural(name.short)

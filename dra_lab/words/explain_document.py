@@ -66,8 +66,10 @@ def node_parts(
         return
     if found is not None:
         yield Words(f"What is left of the devices of {found.node} after each test:")
-        rows = link_bars(found, plan.sketch)
-        yield from map(_tests_table, [*bars(found, names), *([TestBars("Links", rows)] if rows else [])])
+        for tests in (*bars(found, names), TestBars("Links", link_bars(found, plan.sketch))):
+            notes = ["; ".join(filter(None, ("too few" if bar.short else "", bar.note))) for bar in tests.bars]
+            rows = [(bar.label, bar.count, bar.of, note) for bar, note in zip(tests.bars, notes, strict=True)]
+            yield Table(("test", "left", "of", "note"), rows, tests.title)
     if not plan.fits:
         if detail == "all":
             yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
@@ -78,12 +80,6 @@ def node_parts(
     if trace is not None:
         yield Words(f"{end_sentence(trace)} {counts_words(trace)}")
         yield Words("--step shows the search step by step, --device ID what becomes of one device.")
-
-
-def _tests_table(tests: TestBars) -> Table:
-    notes = ["; ".join(filter(None, ("too few" if bar.short else "", bar.note))) for bar in tests.bars]
-    rows = [(bar.label, bar.count, bar.of, note) for bar, note in zip(tests.bars, notes, strict=True)]
-    return Table(("test", "left", "of", "note"), rows, tests.title)
 
 
 def funnel_json(found: WhyNot, names: Names) -> dict[str, Any]:

@@ -134,17 +134,16 @@ def proof_words(plan: Plan, most: int | None = None) -> str:
     if plan.proven:
         unknown = any(goal.unknown for goal in plan.goals)
         return "proven optimal for the places that are known" if unknown else "proven optimal"
-    left_open = [_open(goal) for goal in plan.goals if not goal.proven]
+    left_open = [
+        goal_words(goal) + ("" if goal.bound is None else f", bound {goal_number(goal, goal.bound)[0]}")
+        for goal in plan.goals
+        if not goal.proven
+    ]
     nodes = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
     left_open += [f"{counted(nodes, 'node')} not decided"] if nodes else []
     if not left_open and plan.goals and plan.goal(DAMAGE) is None:
         left_open.append(f"the goal {DAMAGE} was not counted")
     return "best so far, not proven" + (f" ({'; '.join(left_open[:most])})" if left_open else "")
-
-
-def _open(goal: GoalValue) -> str:
-    words = goal_words(goal)
-    return words if goal.bound is None else f"{words}, bound {goal_number(goal, goal.bound)[0]}"
 
 
 # ---------------------------------------------------------------- kube-scheduler
@@ -159,23 +158,6 @@ def compared_words(plan: Plan) -> str:
     """Return on which part of the nodes first fit was compared, `` on 261 of 716 nodes``; "" for all of them."""
     found = plan.first_fit
     return f" on {len(found.compared):,} of {len(plan.nodes):,} nodes" if found is not None and found.compared else ""
-
-
-def taken_words(plan: Plan, found: FirstFit, most: int | None = None) -> str:
-    """Return what kube-scheduler takes beside the plan: `as good`, `1 of 2 GPUs paired`, or why it takes nothing.
-
-    At most `most` goals that differ are named, the most important first; None names all.
-    """
-    if found.status is FirstFitStatus.STOPPED and found.steps:
-        return f"not known, stopped after {found.steps:,} steps"
-    if found.status is FirstFitStatus.ERROR and found.message:
-        return f"gives up the pod ({found.message})"
-    if found.status is not FirstFitStatus.ALLOCATED:
-        return search_end(found)
-    worse = regret(plan, found)
-    order = [goal.goal for goal in plan.goals]
-    theirs = sorted((goal for goal in found.goals if goal.goal in worse), key=lambda goal: order.index(goal.goal))
-    return ", ".join(map(goal_words, theirs[:most])) or "as good"
 
 
 GLOSSARY: Mapping[str, str] = {

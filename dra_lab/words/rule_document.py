@@ -104,17 +104,18 @@ def rule_parts(found: Explanation) -> Iterator[Part]:
         yield Words("The eviction controller deletes pods. It does not ask PodDisruptionBudgets.")
     moved = {move.pod for move in found.moves}
     rows = [
-        (pod.pod, pod.node, some([device.device for device in pod.devices]), _what(pod))
+        (
+            pod.pod,
+            pod.node,
+            some([device.device for device in pod.devices]),
+            f"is evicted, but {pod.why}" if pod.evicted else f"stays, because {pod.why}",
+        )
         for pod in effect.pods
         if pod.pod not in moved
     ]
     yield Table(
         ("Pod", "Node", "Tainted devices", "What happens"), rows, "Other pods with tainted devices" if rows else ""
     )
-
-
-def _what(pod: TaintedPod) -> str:
-    return f"is evicted, but {pod.why}" if pod.evicted else f"stays, because {pod.why}"
 
 
 def rule_outcome(found: Explanation) -> str:

@@ -32,7 +32,7 @@ from dra_lab.words.facts import (
     sentence,
     telling,
 )
-from dra_lab.words.scheduler_sentences import Simulated, does
+from dra_lab.words.scheduler_sentences import Simulation, does
 
 Tone = Literal["plain", "ok", "warn", "error"]
 
@@ -64,16 +64,12 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
         return sentence(first.message)
     noun = _of_devices(nouns(plan.sketch, cluster)[first.subject], known[first.subject])
     if first.rule == "class" and not first.available and first.widest:
-        name, there = known[first.subject].device_class_name, _classes(cluster)
-        return f"No node has a device of class {name}.{there}"
+        from dra_lab.sketch.palette import palette
+
+        names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
+        there = f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""
+        return f"No node has a device of class {known[first.subject].device_class_name}.{there}"
     return _short_of(plan, first, noun, cluster) or sentence(first.message)
-
-
-def _classes(cluster: Cluster | None) -> str:
-    from dra_lab.sketch.palette import palette
-
-    names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
-    return f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""
 
 
 def _of_devices(noun: Noun, ask: Ask) -> Noun:
@@ -203,7 +199,7 @@ def _if_idle(plan: Plan) -> Iterator[str]:
 
 
 def tiles(
-    plan: Plan, headroom: Headroom | None = None, *, counting: bool = False, simulated: Simulated | None = None
+    plan: Plan, headroom: Headroom | None = None, *, counting: bool = False, simulated: Simulation | None = None
 ) -> tuple[Tile, ...]:
     """Return the figures of a verdict: the first goal that says most, copies that fit, kube-scheduler's two choices.
 

@@ -11,7 +11,7 @@ from dra_lab.model.goals import DAMAGE
 from dra_lab.model.headroom import CORDONED
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Funnel, FunnelStep, Shortfall
+from dra_lab.model.reasons import Funnel, FunnelStep
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet.why_stranded import WhyStranded
@@ -148,11 +148,7 @@ def _link_label(link: Link) -> str:
 def reason_lines(found: WhyNot) -> Iterator[str]:
     """Yield the reasons of a node without its name, each as a sentence."""
     for shortfall in found.shortfalls:
-        yield clean(sentence(_without_node(shortfall)))
-
-
-def _without_node(shortfall: Shortfall) -> str:
-    return shortfall.message.replace(f" (node {shortfall.node})", "")
+        yield clean(sentence(shortfall.message.replace(f" (node {shortfall.node})", "")))
 
 
 def device_lines(found: WhyNot, device: DeviceID, plan: Plan | None) -> Iterator[str]:

@@ -58,7 +58,7 @@ def test_two_measures_of_kube_scheduler_are_two_rows():
     simulated = replace(ONE, name="simulated", simulation="kube-scheduler allocates 2 of 2 pairs.")
     every, here = (row((simulated, TWO), key) for key in ("scheduler", "scheduler-node"))
     assert [cell.text for cell in every.cells] == ["allocates 2 of 2 pairs", "–"]
-    assert [cell.text for cell in here.cells] == ["as good as the plan", "allocates nothing"]
+    assert [cell.text for cell in here.cells] == ["picks an equally good set", "finds nothing"]
 
 
 def test_the_plans_own_node_is_left_out_once_all_are_simulated():

@@ -22,7 +22,6 @@ from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_par
 from dra_lab.exports.gangs.level_keys import pin_affinity, same_level
 from dra_lab.exports.gangs.own_workload import Edit, own_workload
 from dra_lab.exports.readme import file_list
-from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
@@ -39,6 +38,7 @@ from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import marked_up, printable
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_json, plan_outcome
+from dra_lab.words.scheduler_sentences import Simulation
 
 Pin = Sequence[str] | Mapping[int, Sequence[str]]
 """The path of a planned domain, or that of each copy of the gang by its number."""

@@ -78,6 +78,7 @@ def _band(label: str, nodes: tuple[str, ...], values: Mapping[str, Sequence[floa
     return Band(label, nodes, least, mean, most)
 
 
+_ROW_TIPS = {"nodes:Q": "nodes in this row", "which:N": "they are"}
 _USE_WIDTH = 560
 _USE_ROW = 22
 _WIDE, _NARROW = 0.11, 0.045
@@ -157,7 +158,7 @@ def _label(rows: list[dict[str, Any]]) -> None:
 def _bars(rows: list[dict[str, Any]], kinds: Mapping[str, str], shown: Sequence[ChartState]) -> alt.TopLevelMixin:
     import altair as alt
 
-    from dra_lab.pictures.charts.look import by_row, data_of, side_axis
+    from dra_lab.pictures.charts.look import by_row, data_of, side_axis, tips
 
     width = _USE_WIDTH // len(kinds)
     legends = [state.legend for state in shown]
@@ -171,13 +172,7 @@ def _bars(rows: list[dict[str, Any]], kinds: Mapping[str, str], shown: Sequence[
             scale=alt.Scale(domain=legends, range=[state.fill for state in shown]),
             legend=alt.Legend(orient="bottom", columns=len(shown), symbolStrokeColor="#808080", symbolType="square"),
         ),
-        tooltip=[
-            alt.Tooltip("nodes:Q", title="nodes in this row"),
-            alt.Tooltip("which:N", title="they are"),
-            alt.Tooltip("kind:N"),
-            alt.Tooltip("state:N"),
-            alt.Tooltip("amount:N"),
-        ],
+        tooltip=tips({**_ROW_TIPS, "kind:N": "", "state:N": "", "amount:N": ""}),
     )
     texts = base.mark_text(fontSize=10, align="center").encode(
         x=alt.X("middle:Q", title="number"),
@@ -224,17 +219,14 @@ def fits_chart(headroom: Sequence[Headroom]) -> alt.TopLevelMixin:
     if not values:
         return empty(heading, "Nothing to show. Give the answers of how_many_more, one for each workload.")
     bands, words = of_nodes(values)
-    names = _workload_names(headroom)
+    names = [clean(one.workload) or "workload" for one in headroom]
+    names = [name if names.count(name) == 1 else f"{name} ({at + 1})" for at, name in enumerate(names)]
     rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
     sums = ", ".join(f"{name}: {_known(one)}" for name, one in zip(names, headroom, strict=True))
-    return finish(
-        _heat_map(rows), heading, (f"in total, each workload by itself: {sums}", words), _fits_table(bands, names)
-    )
-
-
-def _workload_names(headrooms: Sequence[Headroom]) -> tuple[str, ...]:
-    names = [clean(headroom.workload) or "workload" for headroom in headrooms]
-    return tuple(n if names.count(n) == 1 else f"{n} ({at + 1})" for at, n in enumerate(names))
+    numbers = [[_field(band, at, len(names))[0] for at in range(len(names))] for band in bands]
+    table = [[band.label, len(band.nodes), *own] for band, own in zip(bands, numbers, strict=True)]
+    subtitle = (f"in total, each workload by itself: {sums}", words)
+    return finish(_heat_map(rows), heading, subtitle, plain_table(["node", "nodes", *names], table))
 
 
 def _fits_by_node(headrooms: Sequence[Headroom]) -> Mapping[str, tuple[float, ...]]:
@@ -275,7 +267,7 @@ def _fields(band: Band, row: int, names: Sequence[str]) -> list[dict[str, Any]]:
 def _heat_map(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
     import altair as alt
 
-    from dra_lab.pictures.charts.look import by_row, data_of, side_axis
+    from dra_lab.pictures.charts.look import by_row, data_of, side_axis, tips
 
     most = max((row["replicas"] for row in rows), default=0)
     for row in rows:
@@ -289,21 +281,8 @@ def _heat_map(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
             axis=alt.Axis(orient="top", labelAngle=0, labelLimit=_COLUMN - 4),
         ),
         y=alt.Y("node:N", sort=by_row(), title="node", axis=side_axis(labelLimit=220)),
-        tooltip=[
-            alt.Tooltip("nodes:Q", title="nodes in this row"),
-            alt.Tooltip("which:N", title="they are"),
-            alt.Tooltip("workload:N"),
-            alt.Tooltip("words:N", title="more replicas on each"),
-            alt.Tooltip("most:Q", title="at most"),
-        ],
+        tooltip=tips({**_ROW_TIPS, "workload:N": "", "words:N": "more replicas on each", "most:Q": "at most"}),
     )
     fields = base.mark_rect(stroke="#808080", strokeWidth=0.5).encode(color=alt.Color("fill:N", scale=None))
     texts = base.mark_text(fontSize=11).encode(text="words:N", color=alt.Color("ink:N", scale=None))
     return alt.layer(fields, texts).properties(width={"step": _COLUMN}, height={"step": _ROW})
-
-
-def _fits_table(bands: Sequence[Band], names: Sequence[str]) -> str:
-    rows = [
-        [band.label, len(band.nodes), *(_field(band, at, len(names))[0] for at in range(len(names)))] for band in bands
-    ]
-    return plain_table(["node", "nodes", *names], rows)
