@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
-from dra_lab.topology.gang_levels import gang_with_levels
+from dra_lab.topology.hierarchies import gang_with_levels
 from dra_lab.words.workload_words import same_words
 
 if TYPE_CHECKING:
@@ -304,7 +303,7 @@ class Exporting:
         on = answer.question.cluster
         known = {gang.name: gang_with_levels(gang, on, gang.name) for gang in answer.plan.gangs}
         name = _planned_name(answer, self.gang)
-        plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
+        plan = answer.plan.with_workloads(known.get(one.name, (one,))[0] for one in answer.plan.workloads)
         self.planned = planned = PlannedGang(
             *known[name],
             plan,
