@@ -99,7 +99,7 @@ class Questions:
         return self._of_gangs(known, asked) if gangs else known
 
     def _capacity(self, known: AfterPlan) -> AfterPlan:
-        from dra_lab.planner.fleet import largest_job, stranded
+        from dra_lab.planner.questions import largest_job, stranded
 
         claims = [workload.claims[0] for workload in self.plan.workloads if workload.claims]
         common = {**self._common, "after": self.plan}
@@ -116,7 +116,7 @@ class Questions:
     def _nodes_that_help(self) -> AddedNodes | None:
         """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
         from dra_lab.model.node_type import NodeType
-        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+        from dra_lab.planner.questions import nodes_to_add
 
         outcome = plan_outcome(self.plan)
         of_gangs = self.plan.gangs and not self.plan.fits and outcome == DOES_NOT_FIT
