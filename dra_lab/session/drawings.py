@@ -15,7 +15,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer, read_layer
 from dra_lab.model.release import NEWEST_FINAL, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
-from dra_lab.sources import read_claim, read_drawing, write_drawing
+from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing
 from dra_lab.sources.samples import PREFIX
 
 if TYPE_CHECKING:

@@ -15,8 +15,10 @@ from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.drawings import drawing_of
 from dra_lab.session.preparing import check_node
-from dra_lab.sources import PREFIX, load_cluster, read_claim, samples
+from dra_lab.sources import load_cluster
+from dra_lab.sources.drawing_files import read_claim
 from dra_lab.sources.files import is_live
+from dra_lab.sources.samples import PREFIX, samples
 from dra_lab.topology.layered import with_possible_layers
 
 EXAMPLE_CLUSTER = "sample:eks-p4d"
