@@ -68,7 +68,7 @@ class Exporting:
     """
 
     def __init__(self, session: Answering, fleet: SessionFleet) -> None:
-        """Take a session and its fleet; nothing is simulated before `open`."""
+        """Take a session; nothing is simulated before `open`."""
         self._session, self._fleet = session, fleet
         self._job = Job[None](self._ended)
         self._off: Callable[[], None] | None = None
@@ -156,7 +156,7 @@ class Exporting:
         self.of_fleet = self._session.mode == "fleet" or self._fleet.editing in drawn_gangs(self._fleet)
         if self.gang:
             self._fleet.is_exported = True
-            self._fleet.ask()
+            self._session.ask_fleet()
         self._off = self._session.events.on("fleet" if self.of_fleet else "plan", self.simulate)
         self.simulate()
 
@@ -207,7 +207,7 @@ class Exporting:
     def cancel(self) -> None:
         """Stop looking for pins, or planning the fleet; what is known stays."""
         if self.of_fleet and self._fleet.stale:
-            self._fleet.cancel()
+            self._session.cancel()
             return
         self._asked = ()
         self._job.drop()
