@@ -14,8 +14,7 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.plan import Plan
 from dra_lab.model.running import DEFAULT_NAMESPACE, Movable, Move
 from dra_lab.model.running_pods import SYSTEM, movable_units, running_pods
-from dra_lab.pictures.moves import WIDTH, moves_svg
-from dra_lab.pictures.node_shares import moved_kinds, steps_of
+from dra_lab.pictures.moves import WIDTH, moved_kinds, moves_svg, steps_of
 from dra_lab.session import Session
 from dra_lab.session.answers import pods_of
 from dra_lab.widgets.messages import Row, on
