@@ -37,6 +37,7 @@ NAMES = [
     "Plan",
     "PlanView",
     "PodGroup",
+    "Question",
     "Scenario",
     "Session",
     "Workload",

@@ -89,7 +89,7 @@ def asked_of(options: argparse.Namespace) -> Asked:
     A name that comes again gets a number. Raises InputError for levels that the cluster lacks, for pods that are
     admitted to different nodes, and for what replicas cannot have: claims that are allocated already or that all share.
     """
-    from dra_lab.topology.gang_levels import gang_with_levels
+    from dra_lab.topology.hierarchies import gang_with_levels
 
     reading = _Reading(options)
     for one in options.claims:

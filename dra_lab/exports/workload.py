@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Mutable
 from dataclasses import dataclass
 from typing import Any
 
-from dra_lab.drivers.device_plugins import plugin_resource
+from dra_lab.drivers.profiles import plugin_resource
 from dra_lab.errors import InputError
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Origin, Severity

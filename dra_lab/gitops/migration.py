@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
+from dra_lab.drivers.profiles import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.extended_resources import PluginRequest, plugin_requests
 from dra_lab.gitops.folder import SUFFIXES, Document, Manifests, read_manifests

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
+from dra_lab.drivers.profiles import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.extended_resources import PluginRequest, unreadable_amounts
 from dra_lab.gitops.folder import Document

@@ -97,9 +97,11 @@ def make_plan(
     }
     pods = several_pods(what)
     if pods is not None:
-        return replace(plan_workloads(on, pods, node=node, goals=goals, **common), on=on)
-    pod: Any = what
-    return replace(plan_pod(on, pod, node=node, goals=goals, **common), on=on)
+        plan = plan_workloads(on, pods, node=node, goals=goals, **common)
+    else:
+        pod: Any = what
+        plan = plan_pod(on, pod, node=node, goals=goals, **common)
+    return replace(plan, question=changed(plan.question, after=after.pods if after is not None else ()), on=on)
 
 
 @awaited

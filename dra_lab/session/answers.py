@@ -127,16 +127,11 @@ COPIES_SECONDS = 5.0
 """How long copies are counted; what is known then is a bound."""
 
 
-def pod_answers(
+def pod_answer(
     question: Question, run: Run[Answer], time_limit: float | None, counts_copies: Callable[[], bool]
-) -> Iterator[Answer]:
-    """Yield the plan of one pod, then the copies that fit if they are counted, or what makes room for a misfit.
-
-    Raises as `plan_pod` does.
-    """
-    from dra_lab.planner.make_room import make_room
+) -> Answer:
+    """Return the plan of the drawn pod, and what is sought after it; shows a misfit earlier. Raises as `plan_pod`."""
     from dra_lab.planner.plan_pod import plan_pod
-    from dra_lab.planner.questions import how_many_more
 
     cluster, sketch, common = question.cluster, question.sketch, asked(question, run)
     assert sketch is not None, "one pod is drawn"
@@ -151,21 +146,31 @@ def pod_answers(
     )
     plan = changed(found, regrets=with_measured(found.regrets, question.measured)) if question.measured else found
     may_make_room = not plan.fits and bool(cluster.pods and not question.node and sketch.requests)
-    yield Answer(question, plan, sought="room" if may_make_room else "copies" if plan.fits and counts_copies() else "")
-    # cancelled, or a rule that is not known: then there is no such number, and no such card
-    if may_make_room:
-        room = None
-        with suppress(DraLabError):
-            if not run.stop.wait(COPIES_AFTER):
-                room = make_room(cluster, sketch, movable=question.movable, time_limit=ROOM_SECONDS, **common)
-        yield Answer(question, plan, room=None if run.stop.is_set() else room)
-    elif plan.fits and counts_copies() and not run.stop.wait(COPIES_AFTER):
-        headroom: tuple[Headroom, ...] = ()
-        with suppress(DraLabError):
+    return Answer(question, plan, sought="room" if may_make_room else "copies" if plan.fits and counts_copies() else "")
+
+
+def with_sought(answer: Answer, run: Run[Answer]) -> Answer:
+    """Return the answer for one pod with the copies that fit, or what makes room for a misfit.
+
+    If that is stopped, or has a rule that is not known, there is no such number, and no such card.
+    """
+    from dra_lab.planner.make_room import make_room
+    from dra_lab.planner.questions import how_many_more
+
+    question, found = answer.question, replace(answer, sought="")
+    cluster, sketch = question.cluster, question.sketch
+    assert sketch is not None, "one pod is drawn"
+    if run.stop.wait(COPIES_AFTER):
+        return found
+    with suppress(DraLabError):
+        if answer.sought == "room":
+            common = {**asked(question, run), "movable": question.movable, "time_limit": ROOM_SECONDS}
+            found = replace(found, room=make_room(cluster, sketch, **common))
+        else:
             limits: dict[str, Any] = {"time_limit": COPIES_SECONDS, "cancel": run.stop}
-            headroom = (how_many_more(cluster, *question.workloads, release=question.release, **limits),)
-        if not run.stop.is_set():
-            yield Answer(question, plan, headroom)
+            copies = how_many_more(cluster, *question.workloads, release=question.release, **limits)
+            found = replace(found, headroom=(copies,))
+    return replace(answer, sought="") if run.stop.is_set() else found
 
 
 FIRST_SECONDS = 0.7

@@ -21,8 +21,7 @@ from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
 from dra_lab.session.answers import Answer, values_of_amounts, with_amounts
-from dra_lab.session.drawings import fleet_cluster
-from dra_lab.session.fleet import SessionFleet, numbered
+from dra_lab.session.drawings import fleet_cluster, numbered
 from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import settled_layers
@@ -51,10 +50,10 @@ COPIES_SECONDS = 5.0
 class Comparing(Job[None]):
     """The kept plans of a session. Each change is one undo step and is stored in the plan file."""
 
-    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
+    def __init__(self, session: Answering) -> None:
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("compare"))
-        self._session, self._fleet = session, fleet
+        self._session, self._fleet = session, session.fleet
         self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
         self._baseline: tuple[Question, Kept] | None = None

@@ -194,7 +194,7 @@ def _gang_bundle(
     pin: bool,
 ) -> Bundle:
     from dra_lab.exports.gangs.gang_files import SCHEDULERS, PlannedGang, gang_bundle
-    from dra_lab.topology.gang_levels import gang_with_levels
+    from dra_lab.topology.hierarchies import gang_with_levels
 
     if len(plan.workloads) > 1:
         names = ", ".join(workload.name for workload in plan.workloads)

@@ -15,9 +15,8 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pod_start import with_start
 from dra_lab.session import Session
 from dra_lab.sketch.links import link_words
-from dra_lab.widgets.messages import Row
 from dra_lab.widgets.part_rows import without_text
-from dra_lab.widgets.session_view import latest_plan
+from dra_lab.widgets.session_view import Row, latest_plan
 from dra_lab.words.answer_sentence import headline
 from dra_lab.words.document import cell_words
 from dra_lab.words.drawing_words import request_sentence

@@ -17,7 +17,7 @@ from dra_lab.sketch.kind_counts import free_words, kind_counts, kind_name, parti
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.topology.locality import localities
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.cluster_document import hierarchy_line
 from dra_lab.words.facts import KINDS
 from dra_lab.words.rule_catalogue import rule_catalogue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import traitlets
 
@@ -17,8 +17,7 @@ from dra_lab.session.answers import AMOUNTS
 from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW, Comparing
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane, latest_plan
+from dra_lab.widgets.session_view import Pane, Row, calls, latest_plan, on
 from dra_lab.words.comparison import (
     ComparisonRow,
     changed_lines,
@@ -102,13 +101,10 @@ class CompareMode(Pane):
     kept = traitlets.Int(0).tag(sync=True)
 
     def _begin(self) -> None:
-        self.when(self._show_compare, "compare", "mode", "sketch", "cluster", "history", "plan", "fleet")
+        events = "compare", "mode", "sketch", "cluster", "history", "plan", "fleet"
+        self.shows(*events, kept=lambda session: len(session.comparing.every), compare=compare_row)
         self.when(self._complete, "mode")
         self.when(self._plan_baseline, "plan", "fleet")
-
-    def _show_compare(self) -> None:
-        session = self.session
-        self.assign(kept=len(session.comparing.every), compare=compare_row(session) if session.mode == MODE else {})
 
     def _plan_baseline(self) -> None:
         if self.session.mode == MODE and self.session.comparing.lacks_baseline:
@@ -137,9 +133,11 @@ class CompareMode(Pane):
         self.session.comparing.keep(plan, name)
 
 
-def compare_row(session: Session) -> CompareRow:
-    """Return what Compare mode shows of a session."""
+def compare_row(session: Session) -> CompareRow | dict[str, Any]:
+    """Return what Compare mode shows of a session, {} in another mode."""
     comparing = session.comparing
+    if session.mode != MODE:
+        return {}
     plans = comparing.columns
     lines = tuple(comparison_rows(plans))
     return CompareRow(

@@ -25,7 +25,7 @@ from dra_lab.session.outputs import POD_PINS
 from dra_lab.sketch.claim_objects import MEANING
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
 from dra_lab.widgets.gang_rows import scheduler_row
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.reason_words import path_words
 from dra_lab.words.scheduler_sentences import Simulation

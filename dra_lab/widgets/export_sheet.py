@@ -21,8 +21,7 @@ from dra_lab.widgets.export_rows import (
     _measure_folder,
     export_row,
 )
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.facts import EXPORT_TERMS
 from dra_lab.words.scheduler_sentences import Simulation, scheduler_sentences
 from dra_lab.words.verdict import Tone

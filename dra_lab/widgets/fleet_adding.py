@@ -14,12 +14,11 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import whole_number
 from dra_lab.model.question import Question
 from dra_lab.session import Session
-from dra_lab.session.adding import Adding, largest, level_of, tree_of
+from dra_lab.session.fleet import Adding, largest, level_of, tree_of
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows, hardware_types
 from dra_lab.widgets.gang_rows import LevelRow, level_rows
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.document import number_words
 from dra_lab.words.facts import sentence
 from dra_lab.words.workload_words import domain_name, level_word

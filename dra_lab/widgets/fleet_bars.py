@@ -19,8 +19,7 @@ from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.cluster_rows import hardware_types
 from dra_lab.widgets.device_rows import HeatMap, heat_map
 from dra_lab.widgets.fleet_mode import letters_of
-from dra_lab.widgets.messages import Row
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row
 from dra_lab.widgets.why_not import WhyNotRow
 from dra_lab.words.facts import KINDS, counted
 

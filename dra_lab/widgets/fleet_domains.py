@@ -23,8 +23,7 @@ from dra_lab.session.gang_domains import (
 )
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.gang_rows import RailTable, first_gang, rail_tables
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.facts import counted
 from dra_lab.words.why_not_document import Bar, TestBars
 from dra_lab.words.workload_words import (

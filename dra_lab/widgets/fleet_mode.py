@@ -26,8 +26,7 @@ from dra_lab.topology.locality import localities
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario_row
 from dra_lab.widgets.gang_rows import GangRow, gang_row, is_kueue, scheduler_row
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.answer_sentence import proof_sentence, verdict_and_values
 from dra_lab.words.document import printable
 from dra_lab.words.facts import FLEET_TERMS, GLOSSARY, counted, sentence
@@ -79,7 +78,7 @@ def fleet_answer_row(session: Session) -> FleetAnswerRow:
     pins = sum(sum(pod.pins.values()) for pod in answer.question.pods)
     working = ""
     if fleet.stale:
-        working = "Planning" if not is_current else _working_words(answer, fleet.progress)
+        working = "Planning" if not is_current else _working_words(answer, session.progress)
     placed = answer.figures["placed"]
     verdict, values = verdict_and_values(answer.plan, answer.question.cluster)
     return FleetAnswerRow(
@@ -221,7 +220,7 @@ class FleetMode(Pane):
 
     def _begin(self) -> None:
         self.when(self._show_fleet, "fleet", "mode", "history")
-        self.when(self.soon(self._show_progress), "fleet-progress")
+        self.when(self.soon(self._show_progress), "progress")
 
     def _show_fleet(self) -> None:
         session = self.session
@@ -257,7 +256,7 @@ class FleetMode(Pane):
     pin_pods = calls(SessionFleet.pin, "fleet", tag="pin-pods")
     move_pod = calls(SessionFleet.move, "fleet", tag="move-pod")
     remove_layer = calls(SessionFleet.remove_layer, "fleet", tag="remove-layer")
-    stop_fleet = calls(SessionFleet.cancel, "fleet", tag="stop-fleet")
+    stop_fleet = calls(Session.cancel, tag="stop-fleet")
     keep_scenario = calls(Comparing.keep_fleet, "comparing", tag="keep-scenario")
     show_mode = calls(Session.show_mode, tag="mode")
     undo = calls(Session.undo, tag="undo")
@@ -288,7 +287,7 @@ class FleetMode(Pane):
     @on
     def improve_fleet(self) -> None:
         """Go on after a stop."""
-        self.session.fleet.ask(again=True)
+        self.session.ask_fleet(again=True)
 
 
 def _devices(session: Session) -> dict[str, dict[str, int]]:

@@ -24,7 +24,7 @@ from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.gang_domains import NodePods, SameOption, Value, same_options, value_nodes
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.workload_words import (

@@ -12,8 +12,7 @@ from dra_lab.course.lesson_run import LessonRun
 from dra_lab.course.lesson_text import TASKS, lesson_named
 from dra_lab.widgets.lesson_rows import head_row
 from dra_lab.widgets.lesson_steps import LessonSteps
-from dra_lab.widgets.messages import wire
-from dra_lab.widgets.session_view import STATIC, SessionView
+from dra_lab.widgets.session_view import STATIC, SessionView, wire
 from dra_lab.widgets.stored_output import with_stored
 from dra_lab.words.document import Part
 

@@ -35,6 +35,7 @@ from dra_lab.widgets.answer_rows import (
     why_row,
 )
 from dra_lab.widgets.claim_canvas import drawn_gang_words
+from dra_lab.widgets.cluster_opening import FolderListing
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
 from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, DeviceTable, chosen_devices, device_table
@@ -43,11 +44,20 @@ from dra_lab.widgets.fleet_adding import FleetAdding
 from dra_lab.widgets.fleet_bars import FleetBars
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
-from dra_lab.widgets.folder_listing import FolderListing
-from dra_lab.widgets.messages import Row, calls, on, wire
-from dra_lab.widgets.moves import MovesPane
-from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, attempt, latest_plan
-from dra_lab.widgets.why_not import Why
+from dra_lab.widgets.session_view import (
+    STATIC,
+    Highlight,
+    Pane,
+    Row,
+    SessionView,
+    Shown,
+    attempt,
+    calls,
+    latest_plan,
+    on,
+    wire,
+)
+from dra_lab.widgets.why_not import MovesPane, Why
 from dra_lab.words.verdict import MAKE_ROOM
 
 if TYPE_CHECKING:

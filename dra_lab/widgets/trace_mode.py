@@ -15,8 +15,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session.job import Job, Run
-from dra_lab.widgets.messages import on
-from dra_lab.widgets.session_view import Pane, attempt
+from dra_lab.widgets.session_view import Pane, attempt, on
 from dra_lab.widgets.trace_position import Prediction, TraceHead, TraceNow, TracePosition, TraceRow
 
 MODE = "trace"

@@ -177,10 +177,10 @@ def test_unknown_names_are_refused(session):
 
 
 def test_a_stopped_fleet_keeps_its_plan(session):
-    session.fleet.plan()
+    session.show_mode("fleet")
     session.fleet.set_replicas("gpu-nic-pairs", 3)
-    session.fleet.cancel()
-    assert session.fleet.wait(30)
+    session.cancel()
+    assert session.wait(30)
     assert not session.fleet.stale
     assert len(session.fleet.plan().pods) == 3
 
@@ -211,7 +211,7 @@ def test_the_answer_is_gone_once_another_cluster_is_loaded(gang, mode):
 def test_a_level_that_the_cluster_lacks_is_a_message(gang):
     gang.load("sample:two-sockets")
     gang.show_mode("fleet")
-    gang.fleet.wait()
+    gang.wait()
     row = fleet_answer_row(gang)
     assert (row.state, row.verdict) == ("error", "No answer.")
     assert row.proof == "gang 'eight-pairs': no hierarchy has 'leaf switch'; there are: zone: zone"

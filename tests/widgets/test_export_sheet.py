@@ -29,7 +29,7 @@ def shown(session, view, **message) -> dict:
     """
     if message:
         say(view, **message)
-    assert session.fleet.wait(60)
+    assert session.wait(60)
     assert session.exporting.wait(60)
     session.events.emit("export")
     return view.export

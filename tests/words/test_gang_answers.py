@@ -23,7 +23,7 @@ from dra_lab.model.goals import GANGS, GoalValue
 from dra_lab.model.headroom import Bounded, Fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
-from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus, Question
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.words import workload_words as words
@@ -48,7 +48,7 @@ def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | Non
     )
     missing = sum(one.replicas for one in wanted) - placed
     goals = (GoalValue(GANGS, missing, missing if bound is None else bound, bound is None),)
-    return Plan(status, wanted, pods=pods, goals=goals, where=tuple(headroom))
+    return Plan(status, Question(wanted), pods=pods, goals=goals, where=tuple(headroom))
 
 
 HEADROOM = (Fit("train", "domain", ("b", "r1"), Bounded(0, 0), Bounded(3, 3), 4, 4, ("2 nodes cordoned",)),)
@@ -93,7 +93,7 @@ def test_claims_that_pods_share_are_named():
         for group, name in (("worker", "worker-0"), ("", "shared-1"))
     )
     train = Workload("train", groups, shared_claims=(disk,))
-    found = Plan(PlanStatus.OPTIMAL, (train,), pods=pods, shared=shared)
+    found = Plan(PlanStatus.OPTIMAL, Question((train,)), pods=pods, shared=shared)
     assert [tuple(row) for row in shared_table(found).rows] == [
         ("train 0", "nic", "2 of worker", "n1", "d.example/n1/worker-0"),
         ("train 0", "disk", "all 3", "n1", "d.example/n1/shared-1"),
