@@ -229,7 +229,7 @@ def _explain_gangs(options: argparse.Namespace) -> int:
     """Plan the gangs, replay the schedulers, print what is asked for, and return the exit status."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.words.plan_json import plan_outcome
+    from dra_lab.words.plan_json import answer_json, plain_value, plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
         if value:
@@ -247,7 +247,9 @@ def _explain_gangs(options: argparse.Namespace) -> int:
             found += ((one.gang, by_name[name]) for name in names)
     outcome = plan_outcome(plan)
     findings = with_cluster_findings(options, (*given.findings, *plan.findings))
-    answer = partial(_gang_json, plan, found, outcome, findings)
+    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
+    common = {"goals": map(plain_value, plan.goals), "schedulers": rows}
+    answer = partial(answer_json, "GangExplanation", outcome, findings, **common)
     return print_answer(options, answer, _gang_parts(options, plan, found), findings, outcome)
 
 
@@ -268,12 +270,3 @@ def _gang_parts(
         if options.scheduler and options.scheduler not in _REPLAYED:
             pin = _PIN if replay.verdict is GangVerdict.MAYBE else ""
             yield Words(f"dra-lab does not replay {replay.scheduler}. {pin}".rstrip())
-
-
-def _gang_json(
-    plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
-) -> dict[str, Any]:
-    from dra_lab.words.plan_json import answer_json, plain_value
-
-    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
-    return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace as changed
 
 from dra_lab.cli.options import node_of, release_of, setting_of, with_cluster_findings
-from dra_lab.cli.workloads import Asked, GangInput
+from dra_lab.cli.workloads import Asked
 from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
@@ -74,6 +74,8 @@ class Questions:
 
     def after(self, asked: Asked) -> AfterPlan:
         """Return what is known after the plan; `asked` has the queues and files of the workloads."""
+        from dra_lab.planner.fleet import largest_job, stranded
+        from dra_lab.planner.plan_pod import plan_pod
         from dra_lab.planner.questions import how_many_more
         from dra_lab.sketch.kind_counts import unread_words
         from dra_lab.words.plan_document import AfterPlan
@@ -92,26 +94,16 @@ class Questions:
                 total[workload.name] = now
         known = changed(known, more=more, total=total)
         if self.everything and not gangs:
-            known = self._capacity(known)
+            claims = [workload.claims[0] for workload in plan.workloads if workload.claims]
+            common = {**self._common, "after": plan}
+            jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
+            known = changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
         if not plan.fits and not plan.is_one_pod:
-            known = changed(known, alone=self._alone())
+            own: dict[str, Any] = {"release": self.release, "time_limit": 10.0}
+            single = [workload for workload in plan.workloads if not workload.is_gang]
+            known = changed(known, alone={one.name: plan_pod(self.cluster, one, **own) for one in single})
         known = changed(known, added=self._nodes_that_help())
         return self._of_gangs(known, asked) if gangs else known
-
-    def _capacity(self, known: AfterPlan) -> AfterPlan:
-        from dra_lab.planner.fleet import largest_job, stranded
-
-        claims = [workload.claims[0] for workload in self.plan.workloads if workload.claims]
-        common = {**self._common, "after": self.plan}
-        jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
-        return changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
-
-    def _alone(self) -> dict[str, Plan]:
-        """Return the plan of one pod of each workload without gangs, where that is the reason."""
-        from dra_lab.planner.plan_pod import plan_pod
-
-        single = [workload for workload in self.plan.workloads if not workload.is_gang]
-        return {one.name: plan_pod(self.cluster, one, release=self.release, time_limit=10.0) for one in single}
 
     def _nodes_that_help(self) -> AddedNodes | None:
         """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
@@ -163,17 +155,14 @@ class Questions:
         for one in asked.gangs:
             # Kueue was replayed with pods of which it is not known what they request of a node
             if not any(one.requests.values()) and any(c.replay.domains for c in choices.get(one.gang.name, ())):
-                self.findings.append(_unknown_requests(one))
+                message = (
+                    f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods "
+                    "on one node"
+                )
+                advice = "Write requests for the containers of the Job that you submit, and plan that Job."
+                self.findings.append(Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice))
         queues = {one.gang.name: one.queue for one in asked.gangs}
         return changed(known, choices=choices, verdicts=verdicts, queues=queues)
-
-
-def _unknown_requests(one: GangInput) -> Finding:
-    message = (
-        f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods on one node"
-    )
-    advice = "Write requests for the containers of the Job that you submit, and plan that Job."
-    return Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice)
 
 
 # --------------------------------------------------------------------- the plan itself

@@ -14,7 +14,7 @@ import msgspec
 
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
-from dra_lab.exports.readme import Exported, extra_texts
+from dra_lab.exports.readme import extra_texts
 from dra_lab.exports.simulation import UNKNOWN, export_answer, simulation_of
 from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy, requested_twice
 from dra_lab.exports.workload_file import WorkloadFile
@@ -177,8 +177,7 @@ def make_bundle(
     title, simulation = ", ".join(one.name for one in subjects), simulation_of(answer, written.replay)
     record = target_record(title, drawings, cluster, target) | _run_record(answer, written)
     drawn = [claim for one in subjects for claim in claims_of(one.written)]
-    export = Exported(title, cluster, target, drawn, answer, written, simulation)
-    texts |= extra_texts(wanted.extra, [*texts], export)
+    texts |= extra_texts(wanted.extra, [*texts], title, drawn, cluster, target, answer, written, simulation)
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, written.pinned_plan)
 
 

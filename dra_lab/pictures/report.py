@@ -142,7 +142,9 @@ def report_page(
     drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:
         title = f"{drawn} on {cluster.name}" if drawn else cluster.name
-        return "\n".join((_head(title), as_html(_bare(cluster, title, drawn), page=True), _MADE, _END))
+        picture = _figure("", hardware_svg(cluster, drawn, prefix="node")) if drawn else "<p>No node was read.</p>"
+        parts = (Sentence(title), Picture(picture), finding_lines(cluster.findings))
+        return "\n".join((_head(title), as_html(parts, page=True), _MADE, _END))
     title = f"{plan.sketch.name} on {plan.cluster or cluster.name}"
     code = _code(yaml_text, lines or {})
     manifests = f'{_YAML_HEADING}<pre id="yaml" tabindex="0">{code}</pre>' if yaml_text else ""
@@ -184,7 +186,11 @@ def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Par
     for part in plan_parts(plan, cluster, names=NAMES):
         yield part
         if isinstance(part, Sentence):
-            yield Picture(f'<p class="facts">{escaped(_facts(cluster, plan))}</p>')
+            read = f"read {cluster.read_at}" if cluster.read_at else ""
+            release = f"Kubernetes {plan.release}" if plan.release else ""
+            proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
+            facts = " · ".join(filter(None, (release, proof, read, unread_words(cluster))))
+            yield Picture(f'<p class="facts">{escaped(facts)}</p>')
             yield _requests(plan)
             yield Picture(_pictures(cluster, plan, node))
     yield from _about_kube_scheduler(plan)
@@ -206,11 +212,6 @@ def node_to_draw(plan: Plan | None) -> str:
     if plan is None:
         return ""
     return plan.node or (plan.reasons.nearest if plan.reasons is not None else "")
-
-
-def _bare(cluster: Cluster, title: str, node: str) -> list[Part]:
-    picture = _figure("", hardware_svg(cluster, node, prefix="node")) if node else "<p>No node was read.</p>"
-    return [Sentence(title), Picture(picture), finding_lines(cluster.findings)]
 
 
 def _head(title: str, script: str = "") -> str:
@@ -243,13 +244,6 @@ def _search(steps: Sequence[SearchStep]) -> str:
         "<h2>kube-scheduler&#x27;s search, step by step</h2>"
         f'<div class="stepper" hidden>{slider}</div><ol class="steps" tabindex="0">{items}</ol>'
     )
-
-
-def _facts(cluster: Cluster, plan: Plan) -> str:
-    read = f"read {cluster.read_at}" if cluster.read_at else ""
-    release = f"Kubernetes {plan.release}" if plan.release else ""
-    proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
-    return " · ".join(part for part in (release, proof, read, unread_words(cluster)) if part)
 
 
 def _requests(plan: Plan) -> Table:

@@ -40,8 +40,8 @@ from dra_lab.pictures.boxes import (
 from dra_lab.pictures.captions import heading, text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, named_amounts, partitions
 from dra_lab.sketch.kind_counts import KIND_PLURALS
-from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import UNKNOWN, Branch, node_tree
+from dra_lab.topology.places import Locality
 from dra_lab.words.document import clean
 
 _NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 110.0, "switch": 96.0, UNKNOWN: 200.0, COUNTERS: 200.0}
@@ -249,13 +249,20 @@ class _Layout:
             marks.append(dataclasses.replace(mark, x=PAD + x, y=top))
             x += mark.width + GAP
             row_height = max(row_height, mark.height)
-        return _centred(marks)
+        heights: dict[float, float] = {}
+        for mark in marks:
+            heights[mark.y] = max(heights.get(mark.y, 0.0), mark.height)
+        return [dataclasses.replace(mark, y=mark.y + (heights[mark.y] - mark.height) / 2) for mark in marks]
 
     def _mark(self, members: tuple[Locality, ...], space: float) -> Mark:
         locality = members[0]
         if len(members) > 1:
             width = min(max(_BLOCK[0], space), _BLOCK[1])
-            lines = wrap(_block_name(members), SIZE, width - 16)
+            plural = "devices" if locality.kind == "other" else KIND_PLURALS[locality.kind]
+            name = kind_words("CPUs" if locality.kind == "cpu" else plural, guessed=locality.guessed)
+            lines = wrap(
+                f"{len(members)} {name}{'' if locality.kind == 'cpu' else f', {locality.label}'}", SIZE, width - 16
+            )
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
         shape, margin, least = SHAPES.get(locality.kind, OTHER)
@@ -298,14 +305,6 @@ def in_blocks(devices: Sequence[Locality]) -> list[tuple[Locality, ...]]:
     return list(found.values())
 
 
-def _block_name(members: Sequence[Locality]) -> str:
-    first = members[0]
-    if first.kind == "cpu":
-        return f"{len(members)} {kind_words('CPUs', guessed=first.guessed)}"
-    plural = "devices" if first.kind == "other" else KIND_PLURALS[first.kind]
-    return f"{len(members)} {kind_words(plural, guessed=first.guessed)}, {first.label}"
-
-
 def _heading(branch: Branch, space: float, outer: Branch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the lines of a heading and of the source below it; the source stands beside the name if that fits."""
     if branch.level == "node":
@@ -326,10 +325,3 @@ def _inner(branch: Branch) -> Branch:
     """Return the NUMA node of a socket that has only this one, else the branch itself: one box less to look through."""
     alone = branch.level == "socket" and len(branch.branches) == 1 and not branch.devices
     return branch.branches[0] if alone else branch
-
-
-def _centred(marks: Sequence[Mark]) -> list[Mark]:
-    heights: dict[float, float] = {}
-    for mark in marks:
-        heights[mark.y] = max(heights.get(mark.y, 0.0), mark.height)
-    return [dataclasses.replace(mark, y=mark.y + (heights[mark.y] - mark.height) / 2) for mark in marks]

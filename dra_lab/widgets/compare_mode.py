@@ -16,15 +16,16 @@ from dra_lab.session import Session
 from dra_lab.session.answers import AMOUNTS
 from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW, Comparing
 from dra_lab.topology.layered import with_possible_layers
-from dra_lab.topology.locality import Place, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Place
 from dra_lab.widgets.session_view import Pane, Row, calls, latest_plan, on
 from dra_lab.words.comparison import (
     ComparisonRow,
+    changed_lines,
     comparison_csv,
     comparison_rows,
     comparison_sentence,
     comparison_table,
-    yaml_diff,
 )
 from dra_lab.words.document import as_markdown
 from dra_lab.words.facts import GLOSSARY, KINDS
@@ -160,7 +161,7 @@ def _column(session: Session, kept: Kept, first: Kept) -> ComparedPlan:
         bars=tuple(_bars(kept)),
         elsewhere=not known,
         places=tuple(_places(session.snapshot, kept)) if known and kept.node else (),
-        diff=yaml_diff(first, kept) if kept is not first else (),
+        diff=changed_lines(first.yaml, kept.yaml) if kept is not first else (),
     )
 
 

@@ -18,8 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import DEFAULT_NAMESPACE, Movable, Move
 from dra_lab.model.running_pods import SYSTEM, movable_units, running_pods
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pictures.moves import WIDTH, moves_svg
-from dra_lab.pictures.node_shares import moved_kinds, steps_of
+from dra_lab.pictures.moves import WIDTH, moved_kinds, moves_svg, steps_of
 from dra_lab.planner.why.why_not import why_not
 from dra_lab.session import Session
 from dra_lab.session.answers import pods_of

@@ -10,7 +10,7 @@ from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GANGS, UNPLACED
 from dra_lab.model.headroom import NodeFit
-from dra_lab.model.placement import FirstFitStatus, PlacedReplica, Start
+from dra_lab.model.placement import FirstFitStatus, Start
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.sketch.links import listed
@@ -159,7 +159,11 @@ def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
 
 def _placed(plan: Plan) -> str:
     if len(plan.workloads) == len(plan.gangs) == len(plan.placed_gangs) == plan.replicas == 1:
-        return _one_gang(plan.placed_gangs[0], plan.gangs[0].size)
+        placed, pods = plan.placed_gangs[0], counted(len(plan.pods), "pod")
+        where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
+        if len(plan.pods) < plan.gangs[0].size:
+            pods = f"{len(plan.pods):,} of {counted(plan.gangs[0].size, 'pod')}"
+        return f"The gang fits{where}: {pods} on {counted(len(placed.nodes), 'node')}."
     if plan.start is Start.NEVER:
         # "placed" would say that the pods run
         counts = f"An allocation exists for {len(plan.pods):,} of {plan.replicas:,} replicas"
@@ -185,13 +189,6 @@ def _gang_counts(plan: Plan) -> str:
     others = plan.replicas - gangs
     other = f" and {len(plan.single_pods):,} of {counted(others, 'other pod')}" if others else ""
     return f"{len(plan.placed_gangs):,} of {counted(gangs, 'gang')}{other} placed, {counted(len(plan.pods), 'pod')}"
-
-
-def _one_gang(placed: PlacedReplica, size: int) -> str:
-    where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
-    pods = len(placed.pods)
-    number = counted(pods, "pod") if pods == size else f"{pods:,} of {counted(size, 'pod')}"
-    return f"The gang fits{where}: {number} on {counted(len(placed.nodes), 'node')}."
 
 
 def _more(plan: Plan) -> str:

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dra_lab.model.headroom import NODES_TOGETHER, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
-from dra_lab.planner.scenarios import ScenarioAnswer
-from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, number_words, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, sentence
 from dra_lab.words.workload_words import levels_table
@@ -67,11 +65,6 @@ def job_sentence(job: LargestJob) -> str:
     return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
 
 
-def job_parts(job: LargestJob) -> Iterator[Part]:
-    """Yield the largest job of a claim."""
-    yield Sentence(f"{job_sentence(job)}.")
-
-
 def stranded_sentence(lost: Stranded) -> str:
     """Return what is stranded in all, in words."""
     words = [_stranded_words(kind) for kind in lost.kinds if kind.free]
@@ -95,12 +88,6 @@ def _stranded_words(kind: StrandedKind) -> str:
             f"{kind.partitions:,} of these are partitions of different sizes, of which large ones leave less free"
         )
     return f"{f'at most {words}' if kind.partitions else words} (at least {kind.least:,}; {'; '.join(why)})"
-
-
-def stranded_parts(lost: Stranded) -> Iterator[Part]:
-    """Yield what is stranded: the sentence, a row for each kind in all and on each node."""
-    yield Sentence(stranded_sentence(lost))
-    yield stranded_table(lost)
 
 
 def stranded_table(lost: Stranded) -> Table:
@@ -136,12 +123,6 @@ def identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Itera
         first = ", ".join(name for name, _ in members[:2])
         rest = f" and {len(members) - 2:,} more" if len(members) > 2 else ""
         yield from ([first + rest, *row] for row in members[0][1])
-
-
-def scenario_parts(answer: ScenarioAnswer) -> Iterator[Part]:
-    """Yield the answer of one scenario."""
-    words = f"not answered: {answer.error}" if answer.plan is None else answer_sentence(answer.plan)
-    yield Sentence(f"{answer.scenario}: {words}")
 
 
 MOST_ADDED = 20

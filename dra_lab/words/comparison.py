@@ -261,11 +261,6 @@ def _most_copies(plans: Sequence[Kept]) -> Iterator[str]:
         yield f"“{best.name}” leaves room for most copies: {max(copies):,}, {more:,} more than the next."
 
 
-def yaml_diff(before: Kept, after: Kept) -> tuple[str, ...]:
-    """Return the manifests of two plans as lines that begin with "+", "-" or " "; () if they are the same."""
-    return changed_lines(before.yaml, after.yaml)
-
-
 def changed_lines(before: str, after: str) -> tuple[str, ...]:
     """Return all lines of two texts, each behind "+", "-" or " "; () if they are the same."""
     old, new = before.splitlines(), after.splitlines()
@@ -286,7 +281,7 @@ def comparison_parts(plans: Sequence[Kept]) -> Iterator[Part]:
     yield Sentence(comparison_sentence(plans))
     yield comparison_table(plans)
     for kept in plans[1:]:
-        lines = [line for line in yaml_diff(plans[0], kept) if line[0] != " "]
+        lines = [line for line in changed_lines(plans[0].yaml, kept.yaml) if line[0] != " "]
         items = [Item(f"{counted(len(lines), 'line')} added or removed", code=lines)] if lines else []
         yield Lines(f"YAML of “{kept.name}” against “{plans[0].name}”", items)
 
@@ -306,7 +301,7 @@ def comparison_json(plans: Sequence[Kept]) -> dict[str, Any]:
             }
             for row in comparison_rows(plans)
         ],
-        "yaml": [{"plan": kept.name, "lines": list(yaml_diff(plans[0], kept))} for kept in plans[1:]],
+        "yaml": [{"plan": kept.name, "lines": list(changed_lines(plans[0].yaml, kept.yaml))} for kept in plans[1:]],
     }
     return answer_json("Comparison", "different" if differ(plans) else "same", **more)
 

@@ -25,7 +25,8 @@ from dra_lab.model.trace import Trace
 from dra_lab.model.upgrade import Upgrade
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.sketch.cluster_candidates import device_use
-from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
+from dra_lab.topology.locality import localities, skipped_devices
+from dra_lab.topology.places import Locality, Place
 from dra_lab.words.capacity_document import added_table
 from dra_lab.words.document import as_frame, frame_of
 from dra_lab.words.plan_document import goals_table, workloads_table
@@ -210,10 +211,6 @@ def _fields_of(rows: Iterable[object], *names: str) -> pd.DataFrame:
     return frame_of([[getattr(row, name) for name in names] for row in rows], names)
 
 
-def _reasons(plan: Plan) -> pd.DataFrame:
-    return _fields_of(plan.shortfalls, "rule", "subject", "node", "needed", "available", "message", "advice")
-
-
 def _tests(plan: Plan) -> pd.DataFrame:
     rows = [
         [funnel.request, funnel.needed, funnel.nodes, funnel.node, step.test, step.text, step.count]
@@ -223,11 +220,6 @@ def _tests(plan: Plan) -> pd.DataFrame:
     return frame_of(rows, ("request", "needed", "nodes", "node", "test", "text", "left"))
 
 
-def _changes(plan: Plan) -> pd.DataFrame:
-    changes = sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0))
-    return _fields_of(changes, "kind", "subject", "title", "fitting", "total", "undecided", "example")
-
-
 def _conflicts(plan: Plan) -> pd.DataFrame:
     rows = [
         [number, conflict.node, element.kind, element.subject, element.text]
@@ -235,12 +227,6 @@ def _conflicts(plan: Plan) -> pd.DataFrame:
         for element in conflict.elements
     ]
     return frame_of(rows, ("set", "node", "kind", "subject", "text"))
-
-
-def _scarcity(plan: Plan) -> pd.DataFrame:
-    """Return one row for each request: whether devices are too few, or enough but scattered over nodes."""
-    scarce = plan.reasons.scarcity if plan.reasons else ()
-    return _fields_of(scarce, "request", "kind", "needed", "free", "most", "node")
 
 
 def _bandwidth(plan: Plan) -> pd.DataFrame:
@@ -326,11 +312,18 @@ _OF_ONE: Mapping[type, _Views] = {
         "nodes": _nodes_of_plan,
         "goals": lambda plan: as_frame(goals_table(plan)),
         "pods": _pods_against_first_fit,
-        "reasons": _reasons,
+        "reasons": lambda plan: _fields_of(
+            plan.shortfalls, "rule", "subject", "node", "needed", "available", "message", "advice"
+        ),
         "tests": _tests,
-        "changes": _changes,
+        "changes": lambda plan: _fields_of(
+            sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0)),
+            *("kind", "subject", "title", "fitting", "total", "undecided", "example"),
+        ),
         "conflicts": _conflicts,
-        "scarcity": _scarcity,
+        "scarcity": lambda plan: _fields_of(
+            plan.reasons.scarcity if plan.reasons else (), "request", "kind", "needed", "free", "most", "node"
+        ),
         "bandwidth": _bandwidth,
         "findings": lambda answer: _findings(answer.findings),
     },

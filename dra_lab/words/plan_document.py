@@ -14,7 +14,8 @@ from dra_lab.model.headroom import Headroom, LargestJob, Stranded
 from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedReplica
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import Workload
-from dra_lab.topology.locality import Locality, Place, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality, Place
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.capacity_document import (
     headroom_sentence,
@@ -35,7 +36,7 @@ from dra_lab.words.facts import (
     search_end,
     sentence,
 )
-from dra_lab.words.moves_document import moves_parts
+from dra_lab.words.moves_document import moves_table
 from dra_lab.words.reason_words import (
     blocking_lines,
     finding_lines,
@@ -183,7 +184,7 @@ def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Itera
     yield from map(Words, map(verdict_sentence, after.verdicts.values()))
     if after.unread:
         yield Words(sentence(after.unread[0].upper() + after.unread[1:]))
-    yield from moves_parts(plan)
+    yield moves_table(plan.moves)
     if len(plan.workloads) > 1 or not (plan.is_one_pod or plan.gangs):
         yield workloads_table(plan)
 
@@ -317,15 +318,9 @@ GOAL_COLUMNS = (
     Column("goal", "meaning"),
     Column("best"),
     Column("proof"),
-    Column(name="best"),
-    Column(name="bound"),
-    Column(name="proven"),
-    Column(name="unknown"),
+    *(Column(name=name) for name in ("best", "bound", "proven", "unknown")),
     *(Column(name) for name in FIRST_FITS.values()),
-    Column(name="manifest"),
-    Column(name="plain"),
-    Column(name="regret"),
-    Column(name="plain_regret"),
+    *(Column(name=name) for name in ("manifest", "plain", "regret", "plain_regret")),
 )
 
 

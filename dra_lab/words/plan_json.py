@@ -206,7 +206,8 @@ def plan_json(plan: Plan, after: AfterPlan | None = None) -> dict[str, Any]:
         firstFit=_first_fit(plan, plain=False),
         firstFitPlain=_first_fit(plan, plain=True),
         after=None if after is None else _after(after),
-        **_moves(plan),
+        **({"moves": [*map(plain_value, plan.moves)]} if plan.moves else {}),
+        **({} if plan.least_moves is None else {"leastMoves": plan.least_moves}),
         **({"same": [plain_value(one) for one in plan.same]} if plan.same else {}),
         objective=plan.objective,
         where=[plain_value(fit) for fit in plan.where if fit.kind == DOMAIN],
@@ -218,12 +219,6 @@ def _node_class(fit: Fit) -> dict[str, Any]:
     """Return equal nodes with their verdict on one pod."""
     goals, label = [*map(plain_value, fit.values)], {"label": fit.label} if fit.label else {}
     return {"nodes": list(fit.members), "fit": fit.verdict, "fitsIdle": fit.fits_idle, "goals": goals, **label}
-
-
-def _moves(plan: Plan) -> dict[str, Any]:
-    """Return where running pods go, without the fields if none leaves and none was asked to move."""
-    found: dict[str, Any] = {"moves": [plain_value(move) for move in plan.moves]} if plan.moves else {}
-    return found if plan.least_moves is None else found | {"leastMoves": plan.least_moves}
 
 
 def _pod(pod: PlacedPod | SharedClaim) -> dict[str, Any]:

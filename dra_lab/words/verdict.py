@@ -211,7 +211,15 @@ def tiles(
     known = [goal for goal in telling(plan.goals) if not goal.unknown]
     paired = next((goal for goal in known if goal.goal == "unpaired" and goal.of > goal.value), None)
     first = paired or next(iter(known), None)
-    found = [_goal_tile(plan, first) if first is not None else _proof_tile(plan)]
+    if first is not None:
+        number, caption = goal_number(first)
+        tone: Tone = "ok" if first.goal == "unpaired" and not first.value else "plain"
+        here = f"On {plan.node}: {goal_words(first)}, {goal_proof(first)}."
+        found = [Tile(number, caption, tone, goal_title(first), (GLOSSARY[first.goal], here))]
+    else:
+        value, tone = ("optimal", "ok") if plan.proven else ("not proven", "warn")
+        proof = sentence(f"This plan: {proof_words(plan)}")
+        found = [Tile(value, "this plan", tone, "Proof", (GLOSSARY["proof"], proof))]
     if headroom is not None:
         found.append(_copies(plan, headroom))
     elif counting:
@@ -228,13 +236,6 @@ def tiles(
     return tuple(found)
 
 
-def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:
-    number, caption = goal_number(goal)
-    tone: Tone = "ok" if goal.goal == "unpaired" and not goal.value else "plain"
-    here = f"On {plan.node}: {goal_words(goal)}, {goal_proof(goal)}."
-    return Tile(number, caption, tone, goal_title(goal), (GLOSSARY[goal.goal], here))
-
-
 def goal_title(goal: GoalValue) -> str:
     """Return what a goal is called above its figure."""
     words = _TITLES.get(goal.goal, GOAL_WORDS[goal.goal].many)
@@ -242,12 +243,6 @@ def goal_title(goal: GoalValue) -> str:
 
 
 _TITLES: Mapping[str, str] = {"unpaired": "GPUs paired with a NIC", "damage": "Copies that no longer fit beside it"}
-
-
-def _proof_tile(plan: Plan) -> Tile:
-    value = "optimal" if plan.proven else "not proven"
-    tone: Tone = "ok" if plan.proven else "warn"
-    return Tile(value, "this plan", tone, "Proof", (GLOSSARY["proof"], sentence(f"This plan: {proof_words(plan)}")))
 
 
 def _copies(plan: Plan, headroom: Headroom) -> Tile:

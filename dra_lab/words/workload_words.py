@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdict, GangVerdicts, QuotaAmount, Says
+from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdict, GangVerdicts, Says
 from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, counted_to
 from dra_lab.model.placement import SameValues
 from dra_lab.model.plan import Plan
@@ -322,7 +322,12 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
         heads = ("resource", "flavor", "needed", "may use now", "of it borrowed", "at most", "own quota", "in use")
         local = f", LocalQueue {found.quota.queue}" if found.quota.queue not in ("", found.quota.cluster_queue) else ""
         title = f"Quota of ClusterQueue {found.quota.cluster_queue}{local}"
-        yield Table(heads, [_amount(one) for one in found.quota.amounts], printable(title))
+        rows = [
+            (one.resource, one.flavor, *(amount_words(one.resource, amount) for amount in amounts))
+            for one in found.quota.amounts
+            for amounts in [(one.wanted, one.available, one.borrowable, one.most, one.nominal, one.used)]
+        ]
+        yield Table(heads, rows, printable(title))
     yield _domains(found)
     notes = dict.fromkeys(note for row in found.rows for note in row.notes)
     yield Lines("Assumed, or not known", [printable(note) for note in notes])
@@ -331,11 +336,6 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
 def questions_table(found: GangVerdicts) -> Table:
     """Return what stops a gang in Kueue: a row for each question, with its answer and reason."""
     return Table(("question", "answer", "reason"), [(row.question, row.says.value, row.sentence) for row in found.rows])
-
-
-def _amount(one: QuotaAmount) -> tuple[str, ...]:
-    amounts = (one.wanted, one.available, one.borrowable, one.most, one.nominal, one.used)
-    return (one.resource, one.flavor, *(amount_words(one.resource, amount) for amount in amounts))
 
 
 def _domains(found: GangVerdicts) -> Table:

@@ -11,15 +11,16 @@ from msgspec import Struct
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, kustomization, target_record
 from dra_lab.exports.gangs import kai, kueue, pod_group, volcano
-from dra_lab.exports.gangs.compute_domain import (
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_parts, priority_class
+from dra_lab.exports.gangs.level_keys import (
     channel_findings,
     compute_domain,
     drawn_channel_finding,
     draws_channel,
     needs_nvlink,
+    pin_affinity,
+    same_level,
 )
-from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_parts, priority_class
-from dra_lab.exports.gangs.level_keys import pin_affinity, same_level
 from dra_lab.exports.gangs.own_workload import Edit, own_workload
 from dra_lab.exports.readme import file_list
 from dra_lab.exports.workload_file import WorkloadFile

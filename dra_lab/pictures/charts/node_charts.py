@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import NODE, Headroom, Stranded
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.charts.amounts import AMOUNT_STATES, Amounts, ChartState, amount_names, node_amounts
+from dra_lab.pictures.charts.amounts import AMOUNT_STATES, ChartState, amount_names, node_amounts
 from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.words.document import clean, number_words, plain_table
 from dra_lab.words.facts import KINDS, counted
@@ -100,7 +100,11 @@ def utilisation_chart(
     if not amounts:
         return empty(heading, "No devices to show. The cluster has no ResourceSlices with devices.")
     kinds = amount_names(cluster, [kind for kind in KINDS if any(a.kind == kind and a.total for a in amounts)])
-    bands, words = of_nodes(_amounts_by_node(amounts, tuple(kinds)))
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    for amount in amounts:
+        found.setdefault(amount.node, {})[amount.kind] = amount.values
+    none = (0.0,) * len(AMOUNT_STATES)
+    bands, words = of_nodes({node: sum((here.get(kind, none) for kind in kinds), ()) for node, here in found.items()})
     rows = [row for at, band in enumerate(bands) for row in _amount_rows(band, at, kinds)]
     shown = [state for state in AMOUNT_STATES if any(row["state"] == state.legend for row in rows)]
     subtitle = (unread_words(cluster), words, _open(stranded))
@@ -121,14 +125,6 @@ def _open(stranded: Stranded | None) -> str:
     if stranded is not None and stranded.not_examined:
         words.append(f"what is stranded on {counted(stranded.not_examined, 'node')} is not known")
     return "; ".join(words)
-
-
-def _amounts_by_node(amounts: Sequence[Amounts], kinds: Sequence[str]) -> Mapping[str, tuple[float, ...]]:
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
-    for amount in amounts:
-        found.setdefault(amount.node, {})[amount.kind] = amount.values
-    none = (0.0,) * len(AMOUNT_STATES)
-    return {node: tuple(v for kind in kinds for v in here.get(kind, none)) for node, here in found.items()}
 
 
 def _amount_rows(band: Band, at: int, kinds: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -221,7 +217,12 @@ def fits_chart(headroom: Sequence[Headroom]) -> alt.TopLevelMixin:
     bands, words = of_nodes(values)
     names = [clean(one.workload) or "workload" for one in headroom]
     names = [name if names.count(name) == 1 else f"{name} ({at + 1})" for at, name in enumerate(names)]
-    rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
+    rows = []
+    for row, band in enumerate(bands):
+        for at, name in enumerate(names):
+            field, mean = _field(band, at, len(names))
+            place = {**band.head(row), "column": at, "workload": name, "words": field}
+            rows.append({**place, "replicas": round(mean, 2), "most": int(band.most[len(names) + at])})
     sums = ", ".join(f"{name}: {_known(one)}" for name, one in zip(names, headroom, strict=True))
     numbers = [[_field(band, at, len(names))[0] for at in range(len(names))] for band in bands]
     table = [[band.label, len(band.nodes), *own] for band, own in zip(bands, numbers, strict=True)]
@@ -253,15 +254,6 @@ def _field(band: Band, at: int, count: int) -> tuple[str, float]:
     low, high, bound = int(band.least[at]), int(band.most[at]), int(band.most[count + at])
     words = f"{low}" if low == high else f"{low}–{high}"
     return (f"≥{words}" if bound > high else words), band.mean[at]
-
-
-def _fields(band: Band, row: int, names: Sequence[str]) -> list[dict[str, Any]]:
-    fields = []
-    for at, name in enumerate(names):
-        words, mean = _field(band, at, len(names))
-        place = {**band.head(row), "column": at, "workload": name}
-        fields.append({**place, "words": words, "replicas": round(mean, 2), "most": int(band.most[len(names) + at])})
-    return fields
 
 
 def _heat_map(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.goals import FLEET_GOALS, GOALS, UNPLACED, GoalValue
@@ -229,7 +230,12 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     from dra_lab.pictures.charts.look import empty, finish
 
     heading = "Replicas placed, by scenario and workload"
-    found = [_placed(answer) for answer in answers]
+    found = [
+        _Placed(answer.scenario, {}, 0, f"not answered: {answer.error}")
+        if answer.plan is None
+        else _Placed(answer.scenario, dict(answer.plan.placed), answer.plan.replicas, _open(answer.plan))
+        for answer in answers
+    ]
     if not found:
         return empty(heading, "Nothing to show. Give the answers of plan_scenarios.")
     names = list(dict.fromkeys(name for one in found for name in one.placed))
@@ -240,29 +246,14 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     return finish(_scenario_bars(found, names), heading, (), plain)
 
 
-def _placed(answer: ScenarioAnswer) -> _Placed:
-    plan = answer.plan
-    if plan is None:
-        return _Placed(answer.scenario, {}, 0, f"not answered: {answer.error}")
-    return _Placed(answer.scenario, dict(plan.placed), plan.replicas, _open(plan, plan.replicas))
-
-
-def _open(plan: Plan, wanted: int) -> str:
+def _open(plan: Plan) -> str:
     """Say how many replicas may fit at most, where it is not proven that no more do."""
     missing = plan.goal(UNPLACED)
     if plan.is_one_pod:
         return "" if plan.proven else "not proven"
     if missing is None or missing.proven:
         return ""
-    return "more may fit" if missing.bound is None else f"at most {wanted - missing.bound:,}"
-
-
-def _states(names: Sequence[str]) -> Mapping[str, ChartState]:
-    colours = {name: PALETTE[at % len(PALETTE)] for at, name in enumerate(names)}
-    return {
-        name: ChartState(letter(at), clean(name), colours[name].fill, colours[name].text)
-        for at, name in enumerate(names)
-    }
+    return "more may fit" if missing.bound is None else f"at most {plan.replicas - missing.bound:,}"
 
 
 def _scenario_rows(found: Sequence[_Placed], states: Mapping[str, ChartState]) -> list[dict[str, Any]]:
@@ -298,7 +289,10 @@ def _scenario_bars(found: Sequence[_Placed], names: Sequence[str]) -> alt.TopLev
 
     from dra_lab.pictures.charts.look import by_row, data_of, ink, side_axis, tips
 
-    states = _states(names)
+    states = {
+        name: ChartState(letter(at), clean(name), colour.fill, colour.text)
+        for at, (name, colour) in enumerate(zip(names, cycle(PALETTE), strict=False))
+    }
     most = max((one.count for one in found), default=0) or 1
     side = alt.Y("scenario:N", sort=by_row(), title="scenario", axis=side_axis(labelLimit=220))
     scale = alt.Scale(domain=[0, most * 1.35], nice=False)
