@@ -20,7 +20,6 @@ from dra_lab.drivers.kinds import (
     device_kind,
     device_label,
     device_short,
-    kind_of_driver,
     published,
 )
 from dra_lab.drivers.profiles import profile
@@ -132,19 +131,7 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
     Raises NodeError for a node that the cluster does not have.
     """
     memo = _memo(cluster)
-    found = _by_node(cluster).get(node_name)
-    if found is not None:
-        return {device_id: locality.kind for device_id, locality in found.items()}
-    seen = _seen(cluster, node_name)
-    found_kinds: dict[DeviceID, str] = {}
-    for item in seen:
-        device = item.id
-        if device.driver not in memo.kinds:
-            guess = memo.guesses.get(device.driver)
-            memo.kinds[device.driver] = guess or kind_of_driver(profile(device.driver, cluster.profiles))
-        kind = memo.kinds[device.driver]
-        found_kinds[device] = _known(item, memo).kind if kind is None else kind
-    return found_kinds
+    return {item.id: _known(item, memo).kind for item in _seen(cluster, node_name)}
 
 
 def skipped_devices(cluster: Cluster, node_name: str) -> tuple[SkippedDevice, ...]:
@@ -182,7 +169,6 @@ class _Memo(Struct):
     guesses: Mapping[str, str]
     device_kinds: DeviceKinds
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
-    kinds: dict[str, str | None] = field(default_factory=dict)
     # by the number of a device's kind
     of_kind: dict[int, Locality] = field(default_factory=dict)
     # by the address of a locality that is published
