@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.drivers import device_kind
+from dra_lab.drivers.kinds import device_kind
 from dra_lab.drivers.profiles import profile
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.exports.readme import file_list

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dra_lab.drivers import documented_class
+from dra_lab.drivers.profiles import documented_class
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.exports.written_files import replace_text
 from dra_lab.findings import Finding, Severity

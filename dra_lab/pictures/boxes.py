@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from dra_lab.model.names import DeviceID
 from dra_lab.pictures.captions import text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, profile_name
-from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import Branch
+from dra_lab.topology.places import Locality
 
 WIDTH = 640.0
 """The width of a picture, in pixels."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from dra_lab.model.driver_profile import kind_words
-from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import UNKNOWN, Branch
+from dra_lab.topology.places import Locality
 from dra_lab.words.document import clean
 from dra_lab.words.facts import KINDS
 

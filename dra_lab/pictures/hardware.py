@@ -45,8 +45,9 @@ from dra_lab.pictures.svg_elements import (
 )
 from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.topology.hierarchies import hierarchies
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities
 from dra_lab.topology.node_tree import Branch, node_tree
+from dra_lab.topology.places import Locality
 from dra_lab.topology.presets import NVLINK_DOMAIN
 from dra_lab.words.document import clean
 from dra_lab.words.facts import counted

@@ -15,7 +15,7 @@ from dra_lab.pictures.letters import PALETTE, Colour
 from dra_lab.pictures.partitions import profile_name
 from dra_lab.pictures.scene import OTHER, SHAPES
 from dra_lab.pictures.svg_elements import Element, backing, element, label, outline, say, text
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.places import Locality
 
 PATTERNS: Mapping[State, str] = {State.IN_USE: "hatch", State.TAINTED: "cross", State.BLOCKED: "dots"}
 """The pattern over an outline, of the states that have one."""

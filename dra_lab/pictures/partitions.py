@@ -17,7 +17,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.sketch.cluster_candidates import counts_cpus
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.places import Locality
 from dra_lab.words.document import clean
 
 _SLICE = re.compile(r"memory-?slice-?([0-9]{1,2})", re.IGNORECASE)

@@ -39,8 +39,8 @@ from dra_lab.pictures.boxes import (
 from dra_lab.pictures.captions import heading, text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, named_amounts, partitions
 from dra_lab.sketch.kind_counts import KIND_PLURALS
-from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import UNKNOWN, Branch, node_tree
+from dra_lab.topology.places import Locality
 from dra_lab.words.document import clean
 
 _NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 110.0, "switch": 96.0, UNKNOWN: 200.0, COUNTERS: 200.0}

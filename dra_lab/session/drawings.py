@@ -20,9 +20,10 @@ from dra_lab.model.release import NEWEST_FINAL, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.preparing import check_node
-from dra_lab.sources import load_cluster, read_claim, read_drawing, samples, write_drawing
+from dra_lab.sources import load_cluster
+from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing
 from dra_lab.sources.files import is_live
-from dra_lab.sources.samples import PREFIX
+from dra_lab.sources.samples import PREFIX, samples
 from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:

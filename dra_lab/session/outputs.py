@@ -24,7 +24,7 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
-from dra_lab.sources import write_whole
+from dra_lab.sources.drawing_files import write_whole
 from dra_lab.sources.samples import is_shipped
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import added_json

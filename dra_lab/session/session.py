@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dra_lab.drivers import profile
+from dra_lab.drivers.profiles import profile
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import KINDS, KindRule
@@ -49,7 +49,7 @@ from dra_lab.sources import load_cluster, own_profiles
 
 if TYPE_CHECKING:
     from dra_lab.sources.driver_profiles import GivenProfiles
-    from dra_lab.sources.live import Following
+    from dra_lab.sources.live.following import Following
 
 
 class Session(Answering):

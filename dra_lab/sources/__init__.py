@@ -15,11 +15,9 @@ from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, read_bytes, up_to
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import Profiles
-from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
     CHOICES,
     CONTEXT,
-    KUBECTL,
     MAX_FILE_BYTES,
     assemble,
     folder_info,
@@ -29,29 +27,12 @@ from dra_lab.sources.files import (
     read_archive_documents,
     read_documents,
 )
-from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
+from dra_lab.sources.samples import PREFIX, sample_path
 from dra_lab.sources.snapshot_info import FILE as SNAPSHOT
 from dra_lab.sources.snapshot_info import SnapshotInfo, decode_info
 
 if TYPE_CHECKING:
     from dra_lab.sources.driver_profiles import GivenProfiles
-
-__all__ = [
-    "KUBECTL",
-    "PREFIX",
-    "Sample",
-    "example_path",
-    "load_cluster",
-    "load_texts",
-    "own_profiles",
-    "read_claim",
-    "read_drawing",
-    "sample_path",
-    "samples",
-    "write_drawing",
-    "write_whole",
-]
-
 
 _WEB = re.compile("https?:/", re.IGNORECASE)
 
@@ -112,7 +93,7 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
         return _sample(source)
     if isinstance(source, str) and source.startswith(CONTEXT):
         # Files do not need the client of running clusters, and importing it takes a while.
-        from dra_lab.sources.live import load_context
+        from dra_lab.sources.live.reading import load_context
 
         return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
     if isinstance(source, str) and _WEB.match(source):

@@ -13,8 +13,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from dra_lab.model.names import DeviceID
-from dra_lab.topology.locality import Locality
-from dra_lab.topology.places import distance
+from dra_lab.topology.places import Locality, distance
 
 
 class Measurement(Struct, frozen=True):

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.drivers import (
+from dra_lab.drivers.kinds import (
     attributes_of_machines,
     attributes_read,
     derived_numa,
@@ -23,9 +23,9 @@ from dra_lab.drivers import (
     device_label,
     device_short,
     kind_of_driver,
-    profile,
     published,
 )
+from dra_lab.drivers.profiles import profile
 from dra_lab.index.catalogue import lookup_of
 from dra_lab.index.device_kinds import guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
@@ -35,23 +35,7 @@ from dra_lab.model.driver_profile import DriverProfile, Lookup, Profiles, kind_w
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import FilePlace, FilePlaces
-from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, level_value, shared_place, shared_value
-
-__all__ = [
-    "LEVEL_FIELDS",
-    "Locality",
-    "Place",
-    "SkippedDevice",
-    "device_names",
-    "kinds",
-    "level_number",
-    "level_value",
-    "localities",
-    "places_known",
-    "shared_place",
-    "shared_value",
-    "skipped_devices",
-]
+from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, shared_place
 
 _Number = str | int | None
 """The number of a NUMA node or the name of a PCIe root, None where it is not known."""

@@ -22,7 +22,8 @@ from dra_lab.session.exporting import Exporting
 from dra_lab.session.job import Job
 from dra_lab.session.outputs import manifest
 from dra_lab.session.preparing import is_checked
-from dra_lab.sources.live import PREFIX, Context, Following, contexts
+from dra_lab.sources.live.connection import PREFIX, Context, contexts
+from dra_lab.sources.live.following import Following
 from dra_lab.widgets.cluster_opening import ClusterOpening, FolderListing
 from dra_lab.widgets.cluster_rows import (
     MOST_NODES,

@@ -17,10 +17,11 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.session import READ
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import check, prepare
-from dra_lab.sources import PREFIX as SAMPLE
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.files import confined, confined_source, is_archive, why_refused
-from dra_lab.sources.live import PREFIX, Progress, load_context
+from dra_lab.sources.live.connection import PREFIX
+from dra_lab.sources.live.reading import Progress, load_context
+from dra_lab.sources.samples import PREFIX as SAMPLE
 from dra_lab.widgets.cluster_rows import AskRow
 from dra_lab.widgets.session_view import Pane, Row, on
 

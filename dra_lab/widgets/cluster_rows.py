@@ -14,8 +14,8 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import all_devices, is_free
 from dra_lab.sketch.kind_counts import free_words, kind_counts, kind_name, partition_words, use_words
-from dra_lab.sources import PREFIX, samples
-from dra_lab.sources.live import Context
+from dra_lab.sources.live.connection import Context
+from dra_lab.sources.samples import PREFIX, samples
 from dra_lab.topology.locality import localities
 from dra_lab.widgets.session_view import Row
 from dra_lab.words.cluster_document import hierarchy_line

@@ -16,7 +16,8 @@ from dra_lab.session import Session
 from dra_lab.session.answers import AMOUNTS
 from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW, Comparing
 from dra_lab.topology.layered import with_possible_layers
-from dra_lab.topology.locality import Place, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Place
 from dra_lab.widgets.session_view import Pane, Row, calls, latest_plan, on
 from dra_lab.words.comparison import (
     ComparisonRow,

@@ -20,8 +20,8 @@ from dra_lab.session.comparing import Comparing
 from dra_lab.session.drawings import admitted
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.gang_answers import GangAnswer
-from dra_lab.sources import PREFIX
 from dra_lab.sources.files import confined
+from dra_lab.sources.samples import PREFIX
 from dra_lab.topology.locality import localities
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario_row

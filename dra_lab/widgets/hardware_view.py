@@ -8,7 +8,7 @@ from typing import Any
 import traitlets
 from msgspec.structs import replace
 
-from dra_lab.drivers import known_drivers, profile
+from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.index.device_kinds import guessed_kinds
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster

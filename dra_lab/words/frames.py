@@ -25,7 +25,8 @@ from dra_lab.model.trace import Trace
 from dra_lab.model.upgrade import Upgrade
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.sketch.cluster_candidates import device_use
-from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
+from dra_lab.topology.locality import localities, skipped_devices
+from dra_lab.topology.places import Locality, Place
 from dra_lab.words.capacity_document import added_table
 from dra_lab.words.document import as_frame, frame_of
 from dra_lab.words.plan_document import goals_table, workloads_table

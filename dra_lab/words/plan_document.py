@@ -14,7 +14,8 @@ from dra_lab.model.headroom import Headroom, LargestJob, Stranded
 from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedReplica
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import Workload
-from dra_lab.topology.locality import Locality, Place, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality, Place
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.capacity_document import (
     headroom_sentence,

@@ -27,7 +27,7 @@ def print_one_reading() -> None:
     import resource
     import time
 
-    from dra_lab.sources.live import load_context
+    from dra_lab.sources.live.reading import load_context
 
     begin, cpu = time.perf_counter(), time.process_time()
     cluster = load_context("test", progress=lambda progress: None)

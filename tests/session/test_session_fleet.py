@@ -7,7 +7,7 @@ from dra_lab import Session, load_cluster, read_sketch
 from dra_lab.errors import InputError, SketchError
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.session.preparing import moved_layers
-from dra_lab.sources import read_drawing
+from dra_lab.sources.drawing_files import read_drawing
 from dra_lab.widgets.fleet_mode import fleet_answer_row
 from dra_lab.words.verdict import MAKE_ROOM, fixes
 

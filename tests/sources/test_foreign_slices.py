@@ -19,9 +19,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.foreign import decode_inventory, make_cluster, read_inventory
-from dra_lab.sources.foreign.reading import topology_cluster
-from dra_lab.topology import localities
+from dra_lab.sources.foreign.made_slices import make_cluster
+from dra_lab.sources.foreign.reading import decode_inventory, read_inventory, topology_cluster
+from dra_lab.topology.locality import localities
 
 
 def made(text: bytes | str, **choices):

@@ -25,7 +25,7 @@ from dra_lab.planner.node.allocation_problem import (
 )
 from dra_lab.planner.node.link_rows import lost
 from dra_lab.planner.node.variables import DeviceCounts, Expression, Model, ModelCounts, Number, NumberCounts, PlaceOf
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.places import Locality
 
 
 class Objective(Struct, frozen=True):
