@@ -27,10 +27,10 @@ from .model.workload import Workload as Workload
 from .pictures.charts import chart as chart
 from .pictures.picture import picture as picture
 from .planner import how_many_more as how_many_more
+from .planner import largest_job as largest_job
 from .planner import make_plan as make_plan
-from .planner.fleet import largest_job as largest_job
-from .planner.fleet import stranded as stranded
-from .planner.gangs import nodes_to_add as nodes_to_add
+from .planner import nodes_to_add as nodes_to_add
+from .planner import stranded as stranded
 from .planner.make_room import make_room as make_room
 from .planner.scenarios import Scenario as Scenario
 from .planner.scenarios import plan_scenarios as plan_scenarios

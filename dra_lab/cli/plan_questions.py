@@ -74,9 +74,8 @@ class Questions:
 
     def after(self, asked: Asked) -> AfterPlan:
         """Return what is known after the plan; `asked` has the queues and files of the workloads."""
-        from dra_lab.planner.fleet import largest_job, stranded
         from dra_lab.planner.plan_pod import plan_pod
-        from dra_lab.planner.questions import how_many_more
+        from dra_lab.planner.questions import how_many_more, largest_job, stranded
         from dra_lab.sketch.kind_counts import unread_words
         from dra_lab.words.plan_document import AfterPlan
 
@@ -108,7 +107,7 @@ class Questions:
     def _nodes_that_help(self) -> AddedNodes | None:
         """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
         from dra_lab.model.node_type import NodeType
-        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+        from dra_lab.planner.questions import nodes_to_add
 
         outcome = plan_outcome(self.plan)
         of_gangs = self.plan.gangs and not self.plan.fits and outcome == DOES_NOT_FIT

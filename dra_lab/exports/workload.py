@@ -12,9 +12,9 @@ from dra_lab.errors import InputError
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.device_asks import containers, extended_resources
-from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
+from dra_lab.manifests.pod_templates import PodField, pod_fields
 from dra_lab.manifests.yaml_file import YamlFile
-from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.manifests.yaml_text import dump_yaml, load_yaml, value_at
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.sketch.claim_objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate, claim_entries
-from dra_lab.manifests.pod_templates import value_at, whole
+from dra_lab.manifests.pod_templates import whole
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.decoding import json_value
 from dra_lab.model.quantity import unsigned_number
 

@@ -14,7 +14,8 @@ from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.file_text import has_variables
-from dra_lab.manifests.pod_templates import RUNTIMES, value_at
+from dra_lab.manifests.pod_templates import RUNTIMES
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease

@@ -13,7 +13,8 @@ import msgspec
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.folder import Document
-from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.manifests.pod_templates import pod_fields
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pods import Pod
 from dra_lab.topology.hierarchy_findings import some

@@ -21,7 +21,7 @@ from dra_lab.gitops.references import HeldClaims, WrittenObjects, check_referenc
 from dra_lab.gitops.taint_rule import read_rule, rule_explanation
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangVerdicts

@@ -24,7 +24,8 @@ from dra_lab.gitops.gang_fields import (
     written_gang,
 )
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.manifests.pod_templates import typed_spec, value_at
+from dra_lab.manifests.pod_templates import typed_spec
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.pods import Pod

@@ -28,6 +28,10 @@ class Placement(Struct, frozen=True, gc=False):
     consumed: Mapping[str, str] = {}
     claim: str = ""
 
+    def __hash__(self) -> int:
+        """Return the hash of the device and what it is for."""
+        return hash((self.request, self.device, self.claim))
+
     @property
     def reference(self) -> str:
         """Return the reference in the plan's drawing: `claim:request` where the pod has several claims."""
@@ -51,6 +55,10 @@ class PlacedPod(Struct, frozen=True, gc=False):
     group: str = ""
     number: int = 0
     domain: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        return f"<PlacedPod {self.name} on {self.node}: {len(self.devices):,} devices>"
 
     @property
     def name(self) -> str:

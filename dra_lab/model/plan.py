@@ -74,6 +74,10 @@ class Question(Struct, frozen=True):
     objective: str = "replicas"
     after: tuple[PlacedPod, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        return f"<Question: where {', '.join(one.name for one in self.workloads)} go on {self.cluster!r}>"
+
 
 NOTHING_ASKED = Question()
 

@@ -11,7 +11,7 @@ from dra_lab.model.slices import DeviceTaintRule
 from dra_lab.printing import Shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PodReason(Shown):
     """Why one pod is pending, in one sentence, or its state if it is not.
 
@@ -70,7 +70,7 @@ class RuleEffect:
     sentence: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation(Shown):
     """Why pods of a cluster are pending, or what a DeviceTaintRule would do.
 

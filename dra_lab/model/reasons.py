@@ -147,7 +147,7 @@ class Reasons(Shown, Struct, frozen=True):
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Shortfall(Shown):
     """A reason why the claim does not fit.
 

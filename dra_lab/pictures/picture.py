@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dra_lab.errors import InputError, require
+from dra_lab.errors import InputError, a_kind, require
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
@@ -256,7 +256,7 @@ def picture(
         if cluster is None:
             raise InputError("the plan has no cluster to draw; draw it on one: picture(cluster, node, plan=plan)")
     if not isinstance(cluster, Cluster):
-        raise InputError(f"answer is a Cluster or a plan, not a {type(answer).__name__}")
+        raise InputError(f"answer is a Cluster or a plan, not {a_kind(answer)}")
     if kind not in _KINDS:
         raise InputError(f"kind {kind!r} is not known; use {', '.join(_KINDS)}")
     if show not in SHOWN:

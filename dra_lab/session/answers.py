@@ -194,8 +194,7 @@ def fleet_answers(question: Question, run: Run[Answer], time_limit: float | None
 
     Raises as `plan_fleet` does, and InputError for pods that are pinned beside a gang.
     """
-    from dra_lab.planner.fleet import stranded
-    from dra_lab.planner.questions import how_many_more
+    from dra_lab.planner.questions import how_many_more, stranded
 
     is_gang, find = question.has_gangs, _planner(question, run)
     first = SAME_SECONDS if question.bound else FIRST_SECONDS

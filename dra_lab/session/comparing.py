@@ -325,8 +325,7 @@ def fleet_yaml(answer: Answer) -> str:
 
 def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, KnownValue]:
     """Return how many copies of a kept claim fit in all, and what is stranded beside them. Raises as `plan_fleet`."""
-    from dra_lab.planner.fleet import stranded
-    from dra_lab.planner.questions import how_many_more
+    from dra_lab.planner.questions import how_many_more, stranded
 
     release = cluster.target_release(KubernetesRelease(kept.release))
     workload = Workload(kept.sketch.name, kept.sketch)

@@ -93,7 +93,8 @@ class Exporting:
     @property
     def choice(self) -> ExportChoice:
         """Return what a person chose; setting it simulates nothing, as `choose` does."""
-        return self._choices.get(self._subject, ExportChoice(example=self._example, folder=self._default_folder))
+        example = "deployment" if self.of_fleet else "pod"
+        return self._choices.get(self._subject, ExportChoice(example=example, folder=self._default_folder))
 
     @choice.setter
     def choice(self, choice: ExportChoice) -> None:
@@ -125,10 +126,6 @@ class Exporting:
         if self.gang:  # a folder for each, so that the files of two gangs do not replace each other
             return f"{DEFAULT_FOLDER}-{object_name(self.gang)}"
         return FLEET_FOLDER if self.of_fleet else DEFAULT_FOLDER
-
-    @property
-    def _example(self) -> str:
-        return "deployment" if self.of_fleet else "pod"
 
     @property
     def is_open(self) -> bool:

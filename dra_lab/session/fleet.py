@@ -252,7 +252,7 @@ class Adding(Job["AddedNodes"]):
         self._fleet.what_if(*layers_with(added, question.cluster))
 
     def _solve(self, run: Run[AddedNodes], question: Question) -> AddedNodes:
-        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+        from dra_lab.planner.questions import nodes_to_add
 
         limit = self._session.time_limit
         if names := [gang.name for gang in question.workloads if gang.same]:

@@ -43,14 +43,7 @@ EXPORT_SECONDS = 180.0
 
 
 def manifest(session: Answering) -> ManifestText:
-    """Return the manifests of the present drawing as YAML text.
-
-    Args:
-        session: The Session. If its answer is current, its findings are included.
-
-    Returns:
-        The text, the lines of each request (from 1), and the findings, as from `manifest_yaml`.
-    """
+    """Return the manifests of the present drawing as text, with the findings of its answer if that is current."""
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
 

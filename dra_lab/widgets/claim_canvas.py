@@ -208,9 +208,6 @@ class ClaimCanvas(SessionView):
         """Accept the browser's values; `problem` says why one is refused, and its former value is sent back.
 
         ipywidgets prints the error of a refused value and goes on, which would leave the browser ahead of the kernel.
-
-        Args:
-            sync_data: The values of the changed traits, by name.
         """
         self._refused = False
         if sync_data.get("problem") == "":
@@ -228,11 +225,7 @@ class ClaimCanvas(SessionView):
     def configure(self, index: int, requests: tuple[str, ...], driver: str, text: str) -> None:
         """Make a typed text (YAML or JSON) the parameters for a driver of some requests; "" removes them.
 
-        Args:
-            index: The entry of the drawing's `config`, or one beyond the last for a new entry.
-            requests: The names of the requests.
-            driver: The driver that reads the parameters.
-            text: The parameters.
+        `index` is the entry of the drawing's `config`, or one beyond the last for a new entry.
         """
         drawn, message = self.drawn if self._session is None else self._session.sketch, ""
         try:

@@ -105,11 +105,7 @@ class CompareMode(Pane):
         events = "compare", "mode", "sketch", "cluster", "history", "plan", "fleet"
         self.shows(*events, kept=lambda session: len(session.comparing.every), compare=compare_row)
         self.when(self._complete, "mode")
-        self.when(self._plan_baseline, "plan", "fleet")
-
-    def _plan_baseline(self) -> None:
-        if self.session.mode == MODE and self.session.comparing.lacks_baseline:
-            self.session.comparing.complete()
+        self.when(lambda: self._complete() if self.session.comparing.lacks_baseline else None, "plan", "fleet")
 
     def _complete(self) -> None:
         if self.session.mode == MODE:

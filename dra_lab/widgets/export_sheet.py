@@ -89,15 +89,10 @@ def outgoing_rows(
     searching: bool,
     simulated: Simulation | None = None,
 ) -> tuple[OutgoingRow, ...]:
-    """Return what is exported: kind and lines, for which release it is valid, what kube-scheduler does with it.
+    """Return what is exported: kind and lines of `text`, its release, and what kube-scheduler does with it.
 
-    Args:
-        plan: The answer to the drawing, None where there is none.
-        text: The manifests.
-        release: The target release.
-        findings: What was found of the manifests.
-        searching: Whether the manifest is still being tried.
-        simulated: What kube-scheduler does on every node that it may choose, None if that is not known.
+    `findings` are those of the manifests, and `searching` says that more may be found. Without `simulated`, it is not
+    known what kube-scheduler does on every node that it may choose.
     """
     kinds = [line.removeprefix("kind: ") for line in text.splitlines() if line.startswith("kind: ")]
     if not kinds:

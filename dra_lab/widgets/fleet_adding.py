@@ -85,12 +85,10 @@ class FleetAdding(Pane):
 
     fleet_adding = traitlets.Dict().tag(sync=True, value=AddingRow)
 
-    def _begin(self) -> None:
-        self.when(self._show_adding, "fleet", "mode", "fleet-added", "history")
+    only_in = "fleet"
 
-    def _show_adding(self) -> None:
-        if self.session.mode == "fleet":
-            self.assign(fleet_adding=adding_row(self.session))
+    def _begin(self) -> None:
+        self.shows("fleet", "mode", "fleet-added", "history", fleet_adding=adding_row)
 
     find_nodes = calls(Adding.find, "adding", tag="find-nodes")
     stop_finding = calls(Adding.cancel, "adding", tag="stop-finding")

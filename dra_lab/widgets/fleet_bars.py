@@ -211,6 +211,8 @@ class FleetBars(Pane):
     fleet_chosen = traitlets.Unicode("").tag(sync=True)
     fleet_picture = traitlets.Bool(False).tag(sync=True)
 
+    only_in = "fleet"
+
     def _begin(self) -> None:
         self._bars: Bars | None = None
         self._bars_of: Answer | None = None
@@ -221,8 +223,6 @@ class FleetBars(Pane):
 
     def _show_bars(self) -> None:
         session = self.session
-        if session.mode != "fleet":
-            return
         answer = session.fleet.answer
         if answer is None:
             self.assign(fleet_bars=BarTable(note="" if session.cluster.slices else _NOTHING))
@@ -258,9 +258,6 @@ class FleetBars(Pane):
         self._show_card()
 
     def _show_card(self) -> None:
-        session = self.session
-        if session.mode != "fleet":
-            return
         bars, chosen, kind = self._bars, self.view.fleet_chosen, self.view.fleet_kind
         if bars is None or not chosen or kind not in bars.by_kind:
             self.assign(fleet_card=CardRow())

@@ -218,14 +218,14 @@ class FleetMode(Pane):
     fleet_terms = traitlets.Dict(FLEET_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
     fleet_scenarios = traitlets.Dict().tag(sync=True, value=ScenarioTable)
 
+    only_in = "fleet"
+
     def _begin(self) -> None:
         self.when(self._show_fleet, "fleet", "mode", "history")
-        self.when(self.soon(self._show_progress), "progress")
+        self.when(self.soon(lambda: self.assign(fleet_answer=fleet_answer_row(self.session))), "progress")
 
     def _show_fleet(self) -> None:
         session = self.session
-        if session.mode != "fleet":
-            return
         refused, notes = session.refused_layers, session.layer_notes
         self.assign(
             fleet_answer=fleet_answer_row(session),
@@ -244,10 +244,6 @@ class FleetMode(Pane):
             fleet_scenarios=_scenarios(session),
         )
 
-    def _show_progress(self) -> None:
-        if self.session.mode == "fleet":
-            self.assign(fleet_answer=fleet_answer_row(self.session))
-
     # ------------------------------------------------------------ what the person did
 
     remove_workload = calls(SessionFleet.remove, "fleet", tag="remove-workload")
@@ -256,7 +252,6 @@ class FleetMode(Pane):
     pin_pods = calls(SessionFleet.pin, "fleet", tag="pin-pods")
     move_pod = calls(SessionFleet.move, "fleet", tag="move-pod")
     remove_layer = calls(SessionFleet.remove_layer, "fleet", tag="remove-layer")
-    stop_fleet = calls(Session.cancel, tag="stop-fleet")
     keep_scenario = calls(Comparing.keep_fleet, "comparing", tag="keep-scenario")
     show_mode = calls(Session.show_mode, tag="mode")
     undo = calls(Session.undo, tag="undo")

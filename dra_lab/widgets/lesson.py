@@ -31,19 +31,11 @@ class LessonView(SessionView):
     panes = (LessonSteps,)
 
     def compose(self, steps: LessonSteps) -> None:
-        """Take the steps whose words are shown.
-
-        Args:
-            steps: The steps of the lesson.
-        """
+        """Take the steps whose words are shown."""
         self._actors.append(steps)
 
     def show(self, **values: Any) -> None:
-        """Set traits from rows, and store the lesson as it is now.
-
-        Args:
-            **values: The new values of the traits, by their names.
-        """
+        """Set traits from rows, and store the lesson as it is now."""
         with self.hold_sync():
             for name, value in values.items():
                 setattr(self, name, wire(value))

@@ -259,12 +259,7 @@ class SessionView(anywidget.AnyWidget):
             self._stored = as_html(self.stored_parts())
 
     def report(self, what: str, words: str) -> None:
-        """Show what is wrong with one part of the view until it is well again.
-
-        Args:
-            what: The name of the part.
-            words: What is wrong; "" if nothing is.
-        """
+        """Show what is wrong with one part of the view until it is well again, which "" says."""
         self._troubles.pop(what, None)
         if words:
             self._troubles[what] = words
@@ -308,8 +303,11 @@ def attempt(view: SessionView, what: str, call: Callable[[], None]) -> None:
 class Pane:
     """A part of a view of a session: its traits, what it shows after an event, and what a person does in it.
 
-    `view` has the values of the traits. A view without a session has no panes.
+    `view` has the values of the traits. A view without a session has no panes. Nothing is shown in another mode than
+    `only_in`.
     """
+
+    only_in: ClassVar[str] = ""
 
     def __init__(self, view: Any, session: Session) -> None:
         """Begin to follow the session."""
@@ -329,10 +327,7 @@ class Pane:
 
     def when(self, show: Callable[[], None], *events: str) -> None:
         """Call back after each of the events, and once now."""
-
-        def safely() -> None:
-            attempt(self.view, show.__qualname__, show)
-
+        safely = self._safely(show)
         self.endings.extend(self.session.on(event, safely) for event in events)
         safely()
 
@@ -347,13 +342,12 @@ class Pane:
 
     def watch(self, show: Callable[[], None], *traits: str) -> None:
         """Call back after each change of the traits."""
-        self.view.observe(lambda _change: attempt(self.view, show.__qualname__, show), list(traits))
+        safely = self._safely(show)
+        self.view.observe(lambda _change: safely(), list(traits))
 
     def soon(self, show: Callable[[], None], seconds: float = MOMENT) -> Callable[[], None]:
         """Return what shows something a moment later, once for all that happens until then."""
-
-        def safely() -> None:
-            attempt(self.view, show.__qualname__, show)
+        safely = self._safely(show)
 
         def later() -> None:
             post = self.session.events.post
@@ -363,6 +357,13 @@ class Pane:
                 safely()
 
         return later
+
+    def _safely(self, show: Callable[[], None]) -> Callable[[], None]:
+        def safely() -> None:
+            if self.only_in in ("", self.session.mode):
+                attempt(self.view, show.__qualname__, show)
+
+        return safely
 
     def assign(self, **values: Any) -> None:
         """Set traits from values of the model and rows; what is equal is not sent again."""

@@ -58,6 +58,8 @@ class TraceMode(Pane):
     trace_prediction = traitlets.Dict().tag(sync=True, value=Prediction)
     trace_inside: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True, value=dict[str, list[TraceRow]])
 
+    only_in = MODE
+
     def _begin(self) -> None:
         self._traced: tuple[object, ...] = ()
         self._position: TracePosition | None = None
@@ -86,8 +88,6 @@ class TraceMode(Pane):
 
     def _trace(self) -> None:
         session = self.session
-        if session.mode != MODE:
-            return
         plan, node, links = wanted = self._plan, self.view.node, self.view.trace_links
         if self._traced and all(one is other or one == other for one, other in zip(wanted, self._traced, strict=True)):
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.checks.in_use_audit import audit_claims
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, a_kind
 from dra_lab.findings import Finding
 from dra_lab.index.in_use import Amount, counters_in_use, devices_in_use
 from dra_lab.index.pools import devices_on, gather_pools
@@ -175,7 +175,7 @@ def _views_of(answer: Any) -> _Views:
     else:
         found = next((views for kind, views in _OF_ONE.items() if isinstance(answer, kind)), None)
     if found is None:
-        raise InputError(f"answer is a cluster, findings, or what a question returned, not a {type(answer).__name__}")
+        raise InputError(f"answer is a cluster, findings, or what a question returned, not {a_kind(answer)}")
     return found
 
 

@@ -185,6 +185,41 @@ def test_a_stopped_fleet_keeps_its_plan(session):
     assert len(session.fleet.plan().pods) == 3
 
 
+def test_the_drawing_is_answered_before_the_fleet(session):
+    """A person who draws does not wait for all workloads."""
+    session.show_mode("fleet")
+    session.wait()
+    states = []
+    session.on("plan", lambda: states.append((session.stale, session.fleet.stale)))
+    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    session.wait()
+    assert states[-1] == (False, True)
+    assert (session.stale, session.fleet.stale) == (False, False)
+
+
+def test_a_stepper_keeps_the_answer_to_the_drawing(session):
+    session.show_mode("fleet")
+    session.wait()
+    before = session.latest
+    session.fleet.set_replicas("gpu-nic-pairs", 2)
+    assert not session.stale
+    session.wait()
+    assert session.latest is before
+    assert len(session.fleet.answer.plan.pods) == 2
+
+
+def test_a_drawing_that_is_no_workload_keeps_the_answer_to_the_fleet(session):
+    session.fleet.add(read_sketch("sample:eks-p4d/five-pairs"))
+    session.fleet.remove("gpu-nic-pairs")
+    session.show_mode("fleet")
+    session.wait()
+    before = session.fleet.answer
+    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    assert not session.fleet.stale
+    session.wait()
+    assert session.fleet.answer is before
+
+
 FORMER = "sample:h100-pod"
 
 

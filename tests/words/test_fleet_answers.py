@@ -146,10 +146,10 @@ def test_names_are_printable():
 def test_scenarios_are_rows_with_their_errors(cluster):
     wanted = [Workload("pairs", read_sketch(PAIRS), replicas=8)]
     asked = [
-        Scenario("a", cluster, wanted),
-        Scenario("b", cluster, read_sketch(PAIRS), node="nowhere"),
+        Scenario("a"),
+        Scenario("b", what=read_sketch(PAIRS), node="nowhere"),
     ]
-    rows = frame(plan_scenarios(asked, jobs=1, progress=False)).to_dict("records")
+    rows = frame(plan_scenarios(cluster, wanted, asked, jobs=1, progress=False)).to_dict("records")
     assert [rows[0][key] for key in ("status", "placed", "wanted")] == ["optimal", 4, 8]
     assert (rows[1]["status"], "nowhere" in rows[1]["error"]) == ("not answered", True)
 

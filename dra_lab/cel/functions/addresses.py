@@ -223,7 +223,7 @@ def _parse(text: str, normalize: bool = False) -> Any:  # noqa: FBT001, FBT002 -
     return semver(_normalized(text) if normalize else text)
 
 
-def _part_quantities(value: Any, index: int) -> int:
+def _number(value: Any, index: int) -> int:
     if kind_of(value) != "Semver":
         raise ValueError(f"no such overload: {kind_of(value)} is not a semantic version")
     numbers = semver_key(value.text)[:3]
@@ -258,6 +258,6 @@ def declare_quantities(into: Declarations) -> None:
     into.add("isSemver", _T.BOOL, [_T.STRING, _T.BOOL], accepts(_parse))
     for kind in (*SCALARS, SEMVER, _T.List(_T.DYN)):
         into.add("@comparable", kind, [kind], _comparable)
-    into.add("major", _T.INT, [SEMVER], lambda v: _part_quantities(v, 0), member=True)
-    into.add("minor", _T.INT, [SEMVER], lambda v: _part_quantities(v, 1), member=True)
-    into.add("patch", _T.INT, [SEMVER], lambda v: _part_quantities(v, 2), member=True)
+    into.add("major", _T.INT, [SEMVER], lambda v: _number(v, 0), member=True)
+    into.add("minor", _T.INT, [SEMVER], lambda v: _number(v, 1), member=True)
+    into.add("patch", _T.INT, [SEMVER], lambda v: _number(v, 2), member=True)

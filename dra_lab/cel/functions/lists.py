@@ -163,7 +163,7 @@ def declare(into: Declarations) -> None:
 
 
 def declare_for_runner(into: Declarations) -> None:
-    """Add what the checker has from the engine's configuration (`configuration`), and only the runner needs from us.
+    """Add what the checker has from `checked_configuration`, and only the runner needs from us.
 
     Each function that returns durations or timestamps has a second name for them (`max@duration`), which
     `rewrite.prepare` inserts.

@@ -323,7 +323,7 @@ def _named(name: str) -> Any:
 
 
 def declare_formats(into: Declarations) -> None:
-    """Add the library; what returns an optional is declared to the checker in `configuration`."""
+    """Add the library; what returns an optional is declared to the checker in `checked_configuration`."""
     for name in _CHECKS:
         into.add(f"format.{name}", FORMAT, [], lambda name=name: message("NamedFormat", name))
 

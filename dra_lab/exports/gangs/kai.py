@@ -15,7 +15,7 @@ from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Obje
 from dra_lab.exports.gangs.level_keys import level_labels, topology_of
 from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
 from dra_lab.findings import Finding, Severity
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.sketch.claim_objects import labels
 
 POD_GROUP = "scheduling.run.ai/v2alpha2"

@@ -20,8 +20,7 @@ from dra_lab.exports.gangs import volcano
 from dra_lab.exports.gangs.gang_parts import GangParts, Object, Places
 from dra_lab.exports.workload import Patched, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
-from dra_lab.manifests.pod_templates import value_at
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.yaml_text import load_yaml, value_at
 from dra_lab.model.queues import KUEUE_VERSION
 
 EXAMPLES = ("job.yaml", "jobset.yaml", "volcano-job.yaml", "computedomain.yaml")

@@ -14,7 +14,7 @@ from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Obje
 from dra_lab.exports.gangs.level_keys import is_host, pin_affinity
 from dra_lab.exports.workload import mapping_in, pod_metadata
 from dra_lab.findings import Finding, Severity
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.workload import HOST
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import ObjectNames, object_name

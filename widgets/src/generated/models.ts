@@ -1280,7 +1280,6 @@ export type PlanViewMessage =
   | { type: "show-difference" }
   | { type: "show-export" }
   | { type: "stop-finding" }
-  | { type: "stop-fleet" }
   | { type: "undo" }
   | { type: "use-measured"; withLink: number; withoutLink: number }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean; without?: readonly string[] }
