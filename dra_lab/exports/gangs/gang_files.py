@@ -130,12 +130,14 @@ def _examples(scheduler: str, parts: GangParts) -> Bundle:
 def _own(scheduler: str, parts: GangParts, workload: WorkloadFile, *, has_claims: bool) -> Bundle:
     """Return a gang as a person's own workload."""
     chosen = SCHEDULERS[scheduler]
-    own = own_workload(scheduler, parts, workload, chosen.objects(parts), chosen.edit, has_claims=has_claims)
+    patched, objects, lacking = own_workload(
+        scheduler, parts, workload, chosen.objects(parts), chosen.edit, has_claims=has_claims
+    )
     texts = {file: text for file, text in parts.texts.items() if not has_claims or file.startswith("deviceclass-")}
-    found = _written(scheduler, parts, own.objects, own.patched.findings, texts)
-    name = own.patched.name if own.patched.name not in (*found.texts, *_RESERVED) else f"workload-{own.patched.name}"
-    sentences = (*found.not_expressed, *own.not_expressed)
-    return replace(found, texts={**found.texts, name: own.patched.text}, not_expressed=sentences, workload=name)
+    found = _written(scheduler, parts, objects, patched.findings, texts)
+    name = patched.name if patched.name not in (*found.texts, *_RESERVED) else f"workload-{patched.name}"
+    sentences = (*found.not_expressed, *lacking)
+    return replace(found, texts={**found.texts, name: patched.text}, not_expressed=sentences, workload=name)
 
 
 def _written(
