@@ -154,7 +154,7 @@ class Answering(Job[Answer]):
         What is known of the drawing stays; what is sought of it goes on after the fleet.
         """
         with self.lock:
-            at_once = not self.fleet.is_planned_now
+            at_once = self.fleet.run is None
             if self.fleet.take_question(again=again) and not self.stale:  # else what plans the drawing comes to it
                 question = self.question
                 self.start(lambda run: self._solve(run, question), at_once=at_once, more=True)
@@ -287,7 +287,7 @@ class FleetAnswer:
         self.answer: Answer | None = None
         self.refusal: DraLabError | None = None
         self._ended: Question | None = None  # the latest one that was answered, refused or stopped
-        self._run: tuple[Run[Answer], Question] | None = None  # what is being answered
+        self.run: tuple[Run[Answer], Question] | None = None  # what is being answered
         self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = self.is_exported = False
         self.unchanged: Answer | None = None
@@ -317,11 +317,6 @@ class FleetAnswer:
         return self.question is not self._ended
 
     @property
-    def is_planned_now(self) -> bool:
-        """Say whether the job of the session is at the fleet."""
-        return self._run is not None
-
-    @property
     def is_current(self) -> bool:
         """Say whether the answer is for the present question, if it is complete or not."""
         return self.answer is not None and self.answer.question == self.question
@@ -337,15 +332,17 @@ class FleetAnswer:
 
     def take_question(self, *, again: bool = False) -> bool:
         """Take over the session's present question, `again` also if it was stopped; say whether it is to be planned."""
-        session = self._session
+        session, about = self._session, [(pod.nodes, pod.classes) for pod in self.workloads]
         try:
-            on = self._planned_on()
+            # the same cluster for the same workloads: it keeps what is found of it
+            if self._on is None or self._on[0] is not session.cluster or self._on[1] != about:
+                self._on = session.cluster, about, fleet_cluster(session.cluster, self.workloads)
         except InputError as error:  # these workloads cannot be planned together
             self.question = self._ended = self.unchanged = None
             self.refusal = error
             session.events.emit("fleet")
             return False
-        question = replace(session.question, sketch=None, node="", movable=None, cluster=on)
+        question = replace(session.question, sketch=None, node="", movable=None, cluster=self._on[2])
         if question != self.question:
             plain = self.unchanged
             if plain is not None and (plain.question.pods != question.pods or not self.layers):
@@ -353,8 +350,7 @@ class FleetAnswer:
             self.question, self.refusal = question, None
         elif again and not self.stale:
             self._ended = None
-        run = self._run
-        is_taken = run is not None and run[0].is_latest and run[1] is self.question
+        is_taken = self.run is not None and self.run[0].is_latest and self.run[1] is self.question
         return self._is_due and not is_taken
 
     @property
@@ -370,7 +366,7 @@ class FleetAnswer:
             question = self.question
             if question is None or not self._is_due or not run.is_latest:
                 return
-            mine = self._run = run, question
+            mine = self.run = run, question
         session.events.emit("fleet")
         try:
             if run.stop.is_set():
@@ -381,8 +377,8 @@ class FleetAnswer:
                 found = {"unchanged": answer} if answer.complete and not self.layers else {}
         except Exception as error:  # noqa: BLE001  a defect of ours too: the rest of the session goes on
             refusal = refusal_of(error)
-        if self._run is mine:
-            self._run = None
+        if self.run is mine:
+            self.run = None
         self._show(mine, _ended=question, refusal=refusal, **found)
 
     def _show(self, of: tuple[Run[Answer], Question], **values: Any) -> bool:
@@ -400,10 +396,3 @@ class FleetAnswer:
         """Have no question: an answer for one cluster is never shown under another."""
         with self._session.lock:
             self.question = self._ended = self.answer = self.refusal = self.unchanged = None
-
-    def _planned_on(self) -> Cluster:
-        """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
-        about = [(pod.nodes, pod.classes) for pod in self.workloads]
-        if self._on is None or self._on[0] is not self._session.cluster or self._on[1] != about:
-            self._on = self._session.cluster, about, fleet_cluster(self._session.cluster, self.workloads)
-        return self._on[2]

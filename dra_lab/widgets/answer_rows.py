@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from dra_lab.errors import DraLabError
@@ -11,6 +12,7 @@ from dra_lab.model.goals import FIXED_GOALS, GoalValue
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pod_start import with_start
 from dra_lab.session import Session
@@ -80,15 +82,6 @@ class GoalRow(Row, frozen=True):
     plain: str = ""
     better: str = ""
     movable: bool = True
-
-
-class ReasonRow(Row, frozen=True):
-    """A reason why the drawing does not fit, and what to do about it."""
-
-    rule: str
-    message: str
-    subject: str = ""
-    advice: str = ""
 
 
 class SuggestionRow(Row, frozen=True):
@@ -181,23 +174,15 @@ def goal_rows(plan: Plan | None) -> tuple[GoalRow, ...]:
     )
 
 
-def reason_rows(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[ReasonRow, ...]:
-    """Return why the drawing does not fit, or why it could not be answered."""
+def reasons_of(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[Shortfall, ...]:
+    """Return why the drawing does not fit, or could not be answered, with each link and node in its subject."""
     if refusal is not None:
-        return (ReasonRow(rule="not-answered", message=str(refusal)),)
+        return (Shortfall("not-answered", "", str(refusal)),)
     if plan is None:
         return ()
     links = {link.name: link_words(link) for link in plan.sketch.links}
     named = ((one, links.get(one.subject, one.subject)) for one in plan.shortfalls)
-    return tuple(
-        ReasonRow(
-            rule=one.rule,
-            message=one.message,
-            subject=f"{subject} on {one.node}" if one.node else subject,
-            advice=one.advice,
-        )
-        for one, subject in named
-    )
+    return tuple(replace(one, subject=f"{subject} on {one.node}" if one.node else subject) for one, subject in named)
 
 
 def suggestion_rows(plan: Plan | None) -> tuple[SuggestionRow, ...]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dra_lab.errors import DraLabError, SketchError
 from dra_lab.model.claims import DeviceRequest, RequestPart, expressions, selected
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.reasons import Suggestion
+from dra_lab.model.reasons import Shortfall, Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
@@ -21,7 +21,6 @@ from dra_lab.widgets.answer_rows import (
     AnswerRow,
     BadgeRow,
     GoalRow,
-    ReasonRow,
     RegretRow,
     SuggestionRow,
     WhyRow,
@@ -29,7 +28,7 @@ from dra_lab.widgets.answer_rows import (
     badge_rows,
     goal_rows,
     progress_row,
-    reason_rows,
+    reasons_of,
     regret_row,
     suggestion_rows,
     why_row,
@@ -191,7 +190,7 @@ class PlanAnswer(Pane):
     goals_changed = traitlets.Bool(False).tag(sync=True)
     regret = traitlets.Dict().tag(sync=True, value=RegretRow)
     why = traitlets.Dict().tag(sync=True, value=WhyRow)
-    reasons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ReasonRow])
+    reasons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[Shortfall])
     suggestions: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[SuggestionRow])
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
     devices = traitlets.Dict().tag(sync=True, value=DeviceTable)
@@ -224,7 +223,7 @@ class PlanAnswer(Pane):
         plan = latest_plan(session)
         self.assign(
             goals=goal_rows(plan),
-            reasons=reason_rows(plan, refusal),
+            reasons=reasons_of(plan, refusal),
             suggestions=suggestion_rows(plan) if refusal is None else (),
             regret=regret_row(plan),
             why=why_row(plan if refusal is None else None),

@@ -778,13 +778,6 @@ export interface RailTable {
   note?: string;
 }
 
-export interface ReasonRow {
-  rule: string;
-  message: string;
-  subject?: string;
-  advice?: string;
-}
-
 export interface RegretRow {
   lines?: readonly string[];
   sources?: readonly string[];
@@ -837,6 +830,17 @@ export interface SchedulerRow {
 export interface SelectorRow {
   text?: string;
   error?: string;
+}
+
+export interface Shortfall {
+  rule: string;
+  subject: string;
+  message: string;
+  needed?: number;
+  available?: number;
+  node?: string;
+  advice?: string;
+  widest?: boolean;
 }
 
 export interface SourceRow {
@@ -1228,7 +1232,7 @@ export interface PlanViewModel {
   pin_offer: PinOffer;
   printed: PrintedRow;
   problem: string;
-  reasons: readonly ReasonRow[];
+  reasons: readonly Shortfall[];
   regret: RegretRow;
   suggestions: readonly SuggestionRow[];
   why: WhyRow;
