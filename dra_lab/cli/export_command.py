@@ -302,7 +302,11 @@ def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[
         names = f"{apart[0].gang.replicas} of them"
         raise InputError(f"the replicas use different values of {one.gang.same[0]}; export {names} with --replicas")
     (one,) = apart
-    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
+    findings = gangs.findings
+    if workload is None and one.of_pods:
+        message = f"the files have example pods; the containers of {one.source} are not in them"
+        advice = "--workload FILE with the same file writes the levels and the node affinity into it."
+        findings = (Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice), *findings)
     given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
     planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
     pods: dict[str, Any] = {"namespace": namespace_of(options), "workload": workload, "has_claims": has_claims}
@@ -350,11 +354,3 @@ def _workload_of(options: argparse.Namespace, one: GangInput) -> tuple[WorkloadF
         message = f"the pods of {one.source} have their own claims"
         raise InputError(f"{message}; give --workload the same file, or --claim a claim")
     return read_workload(options.workload, options.template), False
-
-
-def _placeholders(one: GangInput) -> Iterator[Finding]:
-    """Yield that the pods of a file are not among the files that are written."""
-    if one.of_pods:
-        message = f"the files have example pods; the containers of {one.source} are not in them"
-        advice = "--workload FILE with the same file writes the levels and the node affinity into it."
-        yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)

@@ -16,7 +16,7 @@ from dra_lab.errors import InputError
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.readme import extra_texts
 from dra_lab.exports.simulation import UNKNOWN, export_answer, simulation_of
-from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy, requested_twice
+from dra_lab.exports.workload import kustomize_patch, patch_copy, requested_twice
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -170,9 +170,12 @@ def make_bundle(
         texts |= {name: _annotated(texts[name], inputs) for one in files for name in one.claim_files}
     patch = ""
     if wanted.workload is not None:
-        made = _patched(wanted, wanted.workload, files[0], subjects[0])
+        make, own = kustomize_patch if wanted.patch else patch_copy, subjects[0]
+        claims, entries = files[0].claims, own.written.claims
+        made = make(wanted.workload, claims, container=wanted.container, affinity=own.affinity, entries=entries)
         texts[made.name], patch = made.text, made.name if wanted.patch else ""
         findings += made.findings
+        findings += (twice for claim in claims for twice in requested_twice(wanted.workload, claim))
     texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, wanted.workload)
     title, simulation = ", ".join(one.name for one in subjects), simulation_of(answer, written.replay)
     record = target_record(title, drawings, cluster, target) | _run_record(answer, written)
@@ -248,14 +251,6 @@ def _manifests(
             seen.add(name)
         found.append(files)
     return found
-
-
-def _patched(wanted: Wanted, workload: WorkloadFile, files: ManifestFiles, subject: _Subject) -> Patched:
-    make = kustomize_patch if wanted.patch else patch_copy
-    entries, affinity = subject.written.claims, subject.affinity
-    made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=entries)
-    twice = (one for claim in files.claims for one in requested_twice(workload, claim))
-    return Patched(made.name, made.text, (*made.findings, *twice))
 
 
 def _unplaced(plan: Plan) -> Iterator[Finding]:

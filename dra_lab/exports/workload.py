@@ -204,18 +204,16 @@ def _container(spec: Mapping[str, Any], name: str) -> Any:
     """Return the container of that name; without one, the first that asks for devices today, or the first."""
     found = _containers(spec)
     if not name and found:
-        return next((item for item in found if _uses_devices(item)), found[0])
+        for item in found:
+            resources = item.get("resources")
+            if (isinstance(resources, Mapping) and resources.get("claims")) or extended_resources(item):
+                return item
+        return found[0]
     for item in found:
         if item.get("name") == name:
             return item
     names = ", ".join(str(item.get("name")) for item in found) or "none"
     raise InputError(f"there is no container {name!r}; containers: {names}" if name else "the pod has no container")
-
-
-def _uses_devices(container: Mapping[str, Any]) -> bool:
-    resources = container.get("resources")
-    claims = resources.get("claims") if isinstance(resources, Mapping) else None
-    return bool(claims or extended_resources(container))
 
 
 def _list(value: MutableMapping[str, Any], key: str) -> Any:

@@ -62,14 +62,12 @@ def _pieces(word: str, size: float, width: float) -> list[str]:
     return pieces
 
 
-def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
-    """Return what to write over a place: its name, and the machine type or the source of a derived place, or ""."""
+def heading(branch: Branch) -> tuple[str, str]:
+    """Return what to write over a place: its name, and the source of a derived place, or ""."""
     value = clean(str(branch.value))
-    if branch.level == "node":
-        return value, clean(node_title)
     if branch.level == UNKNOWN:
         return "Location unknown", ""
-    if branch.level in PLACED:
+    if branch.level == "node" or branch.level in PLACED:
         return value, ""
     return f"{_LEVEL_NAMES[branch.level]} {value}", _source(branch) if branch.level == "numaNode" else ""
 

@@ -30,7 +30,7 @@ from dra_lab.pictures.device_states import (
 from dra_lab.pictures.letters import colours, letters, numbers
 from dra_lab.pictures.marks import Ink, add_cells, add_legend, add_mark, add_notes
 from dra_lab.pictures.partitions import left_words
-from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks, node_scene, node_title, roots_of
+from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks, node_scene, roots_with_only
 from dra_lab.pictures.svg_elements import (
     Element,
     element,
@@ -150,10 +150,10 @@ def _scene(
         for device, state in states.items()
         if state.state is State.INELIGIBLE and not (state.chosen or state.scheduler)
     }
-    roots = roots_of(cluster, node, unused)
+    roots = roots_with_only(node_tree(cluster, node), unused)
     if scene.height + _LEGEND <= height or not roots or len(unused) == len(states):
         return scene, 0
-    return (scene if unfolded else node_scene(cluster, node, width, worded=worded, folded=unused)), len(roots)
+    return (scene if unfolded else node_scene(cluster, node, width, worded=worded, folded=unused)), roots
 
 
 def _fold_line(tree: Element, roots: int, top: float, *, is_open: bool) -> float:
@@ -181,7 +181,8 @@ def _notes(cluster: Cluster, node: str, plan: Plan | None, states: Mapping[Devic
 
 def _title(root: Element, cluster: Cluster, node_name: str, width: float) -> float:
     """Add the node's name and machine type, and return where the hardware begins below them."""
-    kind = node_title(cluster, node_name)
+    labels = cluster.node_named(node_name).metadata.labels
+    kind = labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type")
     lines = wrap(clean(f"{node_name} · {kind}" if kind else node_name), SIZE * 1.12, width - 4)
     for at, line in enumerate(lines):
         text(root, line, 2.0, 14 + at * LINE, "dra-hw-heading dra-hw-strong")
@@ -261,7 +262,7 @@ _STEP = 20.0
 _ROW = 26.0
 
 
-def tree_svg(cluster: Cluster, node_name: str, plan: Plan | None = None, width: float = TREE_WIDTH) -> str:
+def tree_svg(cluster: Cluster, node_name: str, plan: Plan | None = None) -> str:
     """Return the tree as one `<svg>` element; devices carry `data-id` and, if a plan chose them, `data-request`.
 
     More than twelve like devices of one place are one row. Raises NodeError for an unknown node.
@@ -275,22 +276,22 @@ def tree_svg(cluster: Cluster, node_name: str, plan: Plan | None = None, width: 
     root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw dra-hw-tree", role="group")
     say(root, aria_label=f"PCIe and NUMA tree of node {node_name}")
     element(root, "style").text = style_sheet()
-    ground = element(root, "rect", class_="dra-hw-ground", width=width)
+    ground = element(root, "rect", class_="dra-hw-ground", width=TREE_WIDTH)
     tree = element(root, "g", role="tree")
     say(tree, aria_label=f"tree of {node_name}")
-    bottom = _add_place(tree, node_tree(cluster, node_name), ink, width, 0, 4.0) + 6
+    bottom = _add_place(tree, node_tree(cluster, node_name), ink, 0, 4.0) + 6
     _first_item(tree)
-    return _sized(root, ground, width, bottom)
+    return _sized(root, ground, TREE_WIDTH, bottom)
 
 
-def _add_place(parent: Element, branch: Branch, ink: Ink, width: float, depth: int, y: float) -> float:
+def _add_place(parent: Element, branch: Branch, ink: Ink, depth: int, y: float) -> float:
     """Add a place with all below it, and return where the next row begins."""
     item = element(parent, "g", role="group", class_="dra-hw-place")
     words = place_words(branch)
     say(item, data_level=branch.level, data_value=str(branch.value), aria_label=words)
     title(item, words)
     x = 6 + depth * _STEP
-    lines = wrap(clean(heading(branch)[0]), SIZE * 1.12, width - x - 4)
+    lines = wrap(clean(heading(branch)[0]), SIZE * 1.12, TREE_WIDTH - x - 4)
     for at, line in enumerate(lines):
         text(item, line, x, y + 16 + at * LINE, "dra-hw-heading dra-hw-strong")
     middle = below = top = y + _ROW + (len(lines) - 1) * LINE
@@ -298,13 +299,13 @@ def _add_place(parent: Element, branch: Branch, ink: Ink, width: float, depth: i
         middle = below + _ROW / 2 - 2
         element(item, "line", x1=x + 6, y1=middle, x2=x + _STEP - 3, y2=middle, class_="dra-hw-edge")
         add = _add_place if isinstance(one, Branch) else _add_devices
-        below = add(item, one, ink, width, depth + 1, below)  # type: ignore[arg-type]
+        below = add(item, one, ink, depth + 1, below)  # type: ignore[arg-type]
     if below > top:
         element(item, "line", x1=x + 6, y1=top - 4, x2=x + 6, y2=middle, class_="dra-hw-edge")
     return below
 
 
-def _add_devices(parent: Element, group: Sequence[Locality], ink: Ink, width: float, depth: int, y: float) -> float:
+def _add_devices(parent: Element, group: Sequence[Locality], ink: Ink, depth: int, y: float) -> float:
     states = [ink.states.get(one.device, DeviceState()) for one in group]
     references = list(dict.fromkeys(split_request(state.chosen)[0] for state in states if state.chosen))
     first, x, several = group[0], 6 + depth * _STEP, len(group) > 1
@@ -324,7 +325,7 @@ def _add_devices(parent: Element, group: Sequence[Locality], ink: Ink, width: fl
         colour = ink.colour(references[0])
         sign.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
         text(sign, signs[0], x + icon / 2, y + 13, "dra-hw-letter")
-    lines = wrap(clean(words), SIZE, width - x - icon - 10)
+    lines = wrap(clean(words), SIZE, TREE_WIDTH - x - icon - 10)
     for at, line in enumerate(lines):
         text(item, line, x + icon + 6, y + 17 + at * LINE, "dra-hw-heading")
     label(item, ", ".join(filter(None, (" ".join((*signs, words)), why))))

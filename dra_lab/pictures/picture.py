@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -264,31 +264,22 @@ def picture(
     name = node or next(iter(cluster.node_names), "")
     if not name:
         raise InputError("the cluster has no nodes to draw")
-    return _KINDS[kind](cluster, name, plan, show)
+    if kind == "graph":
+        one_pod = plan if plan is not None and plan.is_one_pod else None
+        return NodeImage(name, graph_page(cluster, name, one_pod), graph_frame(cluster, name, one_pod))
+    if kind == "moves":
+        svg = moves_svg(cluster, plan.moves if plan is not None else cluster.moves, plan)
+    else:
+        svg = _hardware(cluster, name, plan, show)
+    return NodeImage(name, svg, svg)
 
 
-def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> NodeImage:
-    marked: Mapping[str, Any] = {"plan": plan, "show": show}
-    if plan is not None and not plan.is_one_pod:
-        here = [one for one in plan.with_devices if one.node == node]
-        pods = {placed.device: one.workload for one in here for placed in one.devices}
-        marked = {"pods": pods, "workloads": [workload.name for workload in plan.workloads]}
-    svg = hardware_svg(cluster, node, **marked)
-    return NodeImage(node, svg, svg)
+def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> str:
+    if plan is None or plan.is_one_pod:
+        return hardware_svg(cluster, node, plan=plan, show=show)
+    here = [one for one in plan.with_devices if one.node == node]
+    pods = {placed.device: one.workload for one in here for placed in one.devices}
+    return hardware_svg(cluster, node, pods=pods, workloads=[workload.name for workload in plan.workloads])
 
 
-def _graph(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodeImage:
-    one_pod = plan if plan is not None and plan.is_one_pod else None
-    return NodeImage(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
-
-
-def _moves(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodeImage:
-    svg = moves_svg(cluster, plan.moves if plan is not None else cluster.moves, plan)
-    return NodeImage(node, svg, svg)
-
-
-_KINDS: Mapping[str, Callable[[Cluster, str, Plan | None, str], NodeImage]] = {
-    "hardware": _hardware,
-    "graph": _graph,
-    "moves": _moves,
-}
+_KINDS = ("hardware", "graph", "moves")

@@ -46,34 +46,25 @@ def plural(noun: str) -> str:
     return f"{head}{'es' if head.endswith('s') else 's'}{rest}"
 
 
-def request_sentence(
-    sketch: ClaimSketch, cluster: Cluster | None = None, release: KubernetesRelease | None = None
-) -> str:
+def request_sentence(sketch: ClaimSketch, cluster: Cluster | None = None) -> str:
     """Return the drawing in plain words: `You ask for 2 GPUs, each with its own NIC on the same PCIe root`.
 
     "" for an empty drawing. Text from the cluster may be in it: escape it where it is shown.
     """
-    if sketch.claims:
-        return _of_pod(sketch, cluster, release)
-    request_words, rest = _request_words(sketch, cluster, release)
-    return clean(" ".join((f"You ask for {request_words}.", *rest))) if request_words else ""
-
-
-def _of_pod(sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None) -> str:
-    parts = [(claim.name, *_request_words(claim, cluster, release)) for claim in claims_of(sketch)]
+    parts = [(claim.name, *_request_words(claim, cluster)) for claim in claims_of(sketch)]
     if not any(words for _, words, _ in parts):
         return ""
+    if not sketch.claims:
+        return clean(" ".join((f"You ask for {parts[0][1]}.", *parts[0][2])))
     count = _COUNTS.get(len(parts), str(len(parts)))
     words = (" ".join((f"{name}: {claim_words or 'nothing yet'}.", *rest)) for name, claim_words, rest in parts)
     return clean(" ".join((f"The pod has {count} claims.", *words)))
 
 
-def _request_words(
-    sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None
-) -> tuple[str, tuple[str, ...]]:
+def _request_words(sketch: ClaimSketch, cluster: Cluster | None) -> tuple[str, tuple[str, ...]]:
     if not sketch.requests:
         return "", ()
-    names = nouns(sketch, cluster, release)
+    names = nouns(sketch, cluster)
     pair = _own_partner(sketch)
     first = next((link for link in sketch.links if link is pair), None)
     parts, done = [], set[str]()

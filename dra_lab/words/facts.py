@@ -122,11 +122,8 @@ def goal_proof(goal: GoalValue) -> str:
     return "not proven" if goal.bound is None else f"not proven, bound {goal.bound:,}"
 
 
-def proof_words(plan: Plan, most: int | None = None) -> str:
-    """Return how sure a plan is: `proven optimal`, `proven: it does not fit`, or what is open with its bound.
-
-    At most `most` open goals are named; None names all.
-    """
+def proof_words(plan: Plan) -> str:
+    """Return how sure a plan is: `proven optimal`, `proven: it does not fit`, or what is open with its bound."""
     if plan.status is PlanStatus.NOT_CHECKED:
         return "not checked"
     if plan.status is PlanStatus.INFEASIBLE:
@@ -143,7 +140,7 @@ def proof_words(plan: Plan, most: int | None = None) -> str:
     left_open += [f"{counted(nodes, 'node')} not decided"] if nodes else []
     if not left_open and plan.goals and plan.goal(DAMAGE) is None:
         left_open.append(f"the goal {DAMAGE} was not counted")
-    return "best so far, not proven" + (f" ({'; '.join(left_open[:most])})" if left_open else "")
+    return "best so far, not proven" + (f" ({'; '.join(left_open)})" if left_open else "")
 
 
 # ---------------------------------------------------------------- kube-scheduler

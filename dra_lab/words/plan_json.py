@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Origin
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.goals import GANGS, UNPLACED
 from dra_lab.model.headroom import DOMAIN, Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind
@@ -54,19 +54,9 @@ def answer_json(
 
 def finding_value(finding: Finding) -> dict[str, Any]:
     """Return a finding as plain values; `origin` is one line, `file` to `path` are its parts."""
-    origin = finding.origin
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "subject": finding.subject,
-        "message": finding.message,
-        "advice": finding.advice,
-        "origin": str(origin or ""),
-        "file": origin.source if origin else "",
-        "line": origin.line if origin else 0,
-        "object": origin.object if origin else "",
-        "path": origin.path if origin else "",
-    }
+    place = finding.origin or Origin()
+    parts = {"file": place.source, "line": place.line, "object": place.object, "path": place.path}
+    return {**plain_value(finding), "origin": str(finding.origin or ""), **parts}
 
 
 _LATER_WORD = re.compile(r"_(\w)")

@@ -47,27 +47,27 @@ class Band:
         return {"row": at, "node": clean(self.label), "nodes": len(self.nodes), "which": clean(names + more)}
 
 
-def of_nodes(values: Mapping[str, Sequence[float]], most: int = MOST_ROWS) -> tuple[tuple[Band, ...], str]:
+def of_nodes(values: Mapping[str, Sequence[float]]) -> tuple[tuple[Band, ...], str]:
     """Return the rows for nodes with their values, and in words what a row is ("" where it is one node).
 
-    Up to `most` nodes have one row each, by name. Above that, identical nodes share a row, the highest values first. If
-    there are still too many rows, nodes are sorted by their values and split into `most` bands of similar size. No node
-    is left out.
+    Up to MOST_ROWS nodes have one row each, by name. Above that, identical nodes share a row, the highest values first.
+    If there are still too many rows, nodes are sorted by their values and split into bands of similar size. No node is
+    left out.
     """
-    if len(values) <= most:
+    if len(values) <= MOST_ROWS:
         return tuple(_band(name, (name,), values) for name in sorted(values)), ""
     ordered = sorted(values, key=lambda name: ([-value for value in values[name]], name))
     classes = [tuple(group) for _, group in groupby(ordered, key=lambda name: tuple(values[name]))]
     total = f"{len(values):,} nodes"
-    if len(classes) <= most:
+    if len(classes) <= MOST_ROWS:
         rows = tuple(_band(f"{c[0]} ×{len(c):,}" if len(c) > 1 else c[0], c, values) for c in classes)
         return rows, f"{total}; identical nodes share a row (×)"
-    cuts = [len(ordered) * at // most for at in range(most + 1)]
+    cuts = [len(ordered) * at // MOST_ROWS for at in range(MOST_ROWS + 1)]
     bands = tuple(
         _band(f"{ordered[low]} … ×{high - low:,}" if high - low > 1 else ordered[low], tuple(ordered[low:high]), values)
         for low, high in pairwise(cuts)
     )
-    words = f"{total} in {len(classes):,} different states, sorted, in {most} bands"
+    words = f"{total} in {len(classes):,} different states, sorted, in {MOST_ROWS} bands"
     return bands, f"{words}: a row is named by its first node and shows the mean of its nodes (…)"
 
 
