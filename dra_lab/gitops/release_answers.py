@@ -21,9 +21,9 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.claims_of_file import Question, questions_of
 from dra_lab.gitops.compare import fit_words, states
+from dra_lab.gitops.explain import explain
 from dra_lab.gitops.folder import Manifests, written_rules
 from dra_lab.gitops.object_pods import PodTemplate, namespace_of, template_of
-from dra_lab.gitops.pending import explain
 from dra_lab.gitops.references import HeldClaims, WrittenObjects
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.gitops.taint_rule import rule_effect
