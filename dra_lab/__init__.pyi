@@ -12,8 +12,8 @@ from .model.headroom import Headroom as Headroom
 from .model.names import DeviceID as DeviceID
 from .model.node_type import NodeType as NodeType
 from .model.plan import Plan as Plan
-from .model.plan import Question as Question
 from .model.pod_reason import Explanation as Explanation
+from .model.question import Question as Question
 from .model.release import KubernetesRelease as KubernetesRelease
 from .model.running import Movable as Movable
 from .model.sketch import ClaimSketch as ClaimSketch

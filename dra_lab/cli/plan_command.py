@@ -43,7 +43,7 @@ from dra_lab.planner.budget import command_waits
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import Question
+    from dra_lab.gitops.claims_of_file import WrittenWorkload
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.running import Movable
     from dra_lab.words.plan_document import AfterPlan
@@ -214,7 +214,7 @@ def _autoscaler_files(options: argparse.Namespace, added: AddedNodes | None) -> 
     return [*map(str, write_files(expanded(options.export_autoscaler), autoscaler_files(added), record))]
 
 
-def _one_of_many(options: argparse.Namespace, pod: Question) -> Iterator[Finding]:
+def _one_of_many(options: argparse.Namespace, pod: WrittenWorkload) -> Iterator[Finding]:
     """Yield that one pod was planned where its workload runs several."""
     if pod.replicas < 2:
         return

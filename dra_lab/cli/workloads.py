@@ -20,7 +20,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import PodGroup, Workload, asked_name, workload_of
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import Question
+    from dra_lab.gitops.claims_of_file import WrittenWorkload
     from dra_lab.model.plan import Plan
     from dra_lab.model.sketch import ClaimSketch, PodDrawing
     from dra_lab.pinning.gang_fills import Requests
@@ -56,7 +56,7 @@ class Asked(Struct, frozen=True):
     workloads: tuple[Workload, ...] = ()
     findings: tuple[Finding, ...] = ()
     written: frozenset[str] = frozenset()
-    pod: Question | None = None
+    pod: WrittenWorkload | None = None
     drawing: ClaimSketch | None = None
 
     @property
@@ -119,7 +119,7 @@ def asked_pod(options: argparse.Namespace) -> Asked:
     claim, read, release = options.claim, cluster_of(options), release_of(options)
     name = (options.claims[0].pod if "claims" in options else "") or getattr(options, "pod", "")
     if not claim:
-        pod: Question | None = read_cluster_pod(read, name, release)
+        pod: WrittenWorkload | None = read_cluster_pod(read, name, release)
     else:
         pod = read_pod(claim, read, release, pod=name) if may_be_pod(claim) else None
     if pod is not None:
@@ -258,8 +258,8 @@ class _Reading:
         self.workloads.append(Workload(name, tuple(claims), replicas=pods))
         return name
 
-    def _read_pod(self, one: ClaimOptions) -> Question:
-        from dra_lab.gitops.claims_of_file import Question, read_pod
+    def _read_pod(self, one: ClaimOptions) -> WrittenWorkload:
+        from dra_lab.gitops.claims_of_file import WrittenWorkload, read_pod
         from dra_lab.gitops.folder import with_own_classes
         from dra_lab.index.not_read import refuse_not_read
         from dra_lab.session import read_sketch
@@ -275,9 +275,9 @@ class _Reading:
         self._pinned = self._pinned or pinned is not None
         self._places.add(pinned)
         on = with_own_classes(one.claim, self._cluster)
-        return Question("", Origin(), {sketch.name: sketch}, on, self.release)
+        return WrittenWorkload("", Origin(), {sketch.name: sketch}, on, self.release)
 
-    def _refuse_shared(self, claim: str, pod: Question, number: int) -> None:
+    def _refuse_shared(self, claim: str, pod: WrittenWorkload, number: int) -> None:
         """Raise InputError for claims of a pod that its replicas, or an earlier pod, would share."""
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)

@@ -19,7 +19,7 @@ from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.claims_of_file import Question, questions_of
+from dra_lab.gitops.claims_of_file import WrittenWorkload, questions_of
 from dra_lab.gitops.compare import fit_words, states
 from dra_lab.gitops.explain import explain
 from dra_lab.gitops.folder import Manifests, written_rules
@@ -272,7 +272,7 @@ class _ReleaseAnswers:
                 (reviewed,), findings = fit.answers([question])
                 yield key, replace(self._fit(reviewed, findings), origin=None)
 
-    def _of_running(self, running: Iterable[RunningPod], objects: WrittenObjects) -> Iterator[Question]:
+    def _of_running(self, running: Iterable[RunningPod], objects: WrittenObjects) -> Iterator[WrittenWorkload]:
         """Yield a question for each kind of running pod: pods that differ in their names and nodes are one kind."""
         kinds: dict[bytes, list[PodTemplate]] = {}
         for one in running:
@@ -329,7 +329,7 @@ class _ReleaseAnswers:
         return ReleaseAnswer(words, value, works, ended, rule, _CHANGES, finding.advice, state.origin)
 
 
-def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[Question]:
+def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[WrittenWorkload]:
     """Yield a question for each kind of claim and template of the cluster that no running pod uses."""
     kinds: dict[bytes, tuple[ResourceClaimSpec, list[str]]] = {}
     held = objects.held
@@ -341,7 +341,7 @@ def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[Que
         if spec.devices.requests and encoded not in used:
             with suppress(DraLabError):  # it cannot be planned in any release
                 sketch = sketch_of(spec, "claim")
-                yield Question(some(names), Origin(), {"claim": sketch}, objects.cluster, objects.release)
+                yield WrittenWorkload(some(names), Origin(), {"claim": sketch}, objects.cluster, objects.release)
 
 
 _RELEASE = re.compile(

@@ -10,7 +10,6 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
@@ -31,6 +30,7 @@ from dra_lab.model.placement import (
     SharedClaim,
     Start,
 )
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
 from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
@@ -51,32 +51,6 @@ class PlanStatus(StrEnum):
     STOPPED = "stopped"
     NOT_CHECKED = "not-checked"
     EMPTY = "empty"
-
-
-class Question(Struct, frozen=True):
-    """The question of a plan: where the pods of `workloads` go on a cluster, given by its name.
-
-    One pod may be asked for `node` only, "" for all nodes. `goals` come before the others. `after` are pods of an
-    earlier plan that are there already. With the objective "nodes", all pods are wanted on the fewest nodes.
-
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch
-        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
-        >>> plan.question.cluster, [workload.name for workload in plan.question.workloads]
-        ('sample:two-sockets', ['lesson'])
-    """
-
-    workloads: tuple[Workload, ...] = ()
-    cluster: str = ""
-    release: str = ""
-    node: str = ""
-    goals: tuple[str, ...] = ()
-    objective: str = "replicas"
-    after: tuple[PlacedPod, ...] = ()
-
-    def __repr__(self) -> str:
-        """Return a line; the fields hold all of it."""
-        return f"<Question: where {', '.join(one.name for one in self.workloads)} go on {self.cluster!r}>"
 
 
 NOTHING_ASKED = Question()

@@ -14,7 +14,6 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom
 from dra_lab.model.layers import Layer, layered_release
 from dra_lab.model.plan import Plan
-from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease, can_set
 from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
 from dra_lab.planner.budget import WaitingBar
@@ -32,6 +31,7 @@ from dra_lab.session.preparing import (
     manifest_findings,
     prepare,
 )
+from dra_lab.session.question import SessionQuestion
 
 
 class Answering(Job[Answer]):
@@ -160,10 +160,10 @@ class Answering(Job[Answer]):
                 self.start(lambda run: self._solve(run, question), at_once=at_once, more=True)
 
     @property
-    def question(self) -> Question:
+    def question(self) -> SessionQuestion:
         """Return what is asked of the present cluster: the drawing as one pod, and all workloads of the fleet."""
         drawn = self.drawing
-        return Question(
+        return SessionQuestion(
             self.cluster,
             self.release,
             self.fleet.workloads,
@@ -212,7 +212,7 @@ class Answering(Job[Answer]):
         if self.is_answered:  # else the worker comes to it; it may have passed the place where it counts
             self.replan()
 
-    def _solve(self, run: Run[Answer], question: Question) -> None:
+    def _solve(self, run: Run[Answer], question: SessionQuestion) -> None:
         """Plan the drawing unless its answer is known, then the fleet, then what else is sought of the drawing."""
         if not run.is_answered:
             # before the answer is there: who waits for it must not take the next cluster while this one is checked
@@ -232,7 +232,7 @@ class Answering(Job[Answer]):
             if not self._search_ended:
                 self._search_manifest(run, question, fits=answer.plan.fits)
 
-    def _first(self, run: Run[Answer], question: Question) -> Answer:
+    def _first(self, run: Run[Answer], question: SessionQuestion) -> Answer:
         """Return the plan of the drawing, after what the views show meanwhile."""
         if run.stop.is_set():
             raise Cancelled("cancelled before there was any answer")
@@ -247,7 +247,7 @@ class Answering(Job[Answer]):
             self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
         return answer
 
-    def _search_manifest(self, run: Run[Answer], question: Question, *, fits: bool) -> None:
+    def _search_manifest(self, run: Run[Answer], question: SessionQuestion, *, fits: bool) -> None:
         """Search the manifest on every kind of node, once for edits that come in bursts."""
         cluster, search = question.cluster, (question.sketch or ClaimSketch(), question.release)
         if run.stop.wait(0.0 if search == self._searched else self.replay_delay):
@@ -283,11 +283,11 @@ class FleetAnswer:
     def __init__(self, session: Answering) -> None:
         """Begin without a question."""
         self._session = session
-        self.question: Question | None = None
+        self.question: SessionQuestion | None = None
         self.answer: Answer | None = None
         self.refusal: DraLabError | None = None
-        self._ended: Question | None = None  # the latest one that was answered, refused or stopped
-        self.run: tuple[Run[Answer], Question] | None = None  # what is being answered
+        self._ended: SessionQuestion | None = None  # the latest one that was answered, refused or stopped
+        self.run: tuple[Run[Answer], SessionQuestion] | None = None  # what is being answered
         self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = self.is_exported = False
         self.unchanged: Answer | None = None
@@ -381,7 +381,7 @@ class FleetAnswer:
             self.run = None
         self._show(mine, _ended=question, refusal=refusal, **found)
 
-    def _show(self, of: tuple[Run[Answer], Question], **values: Any) -> bool:
+    def _show(self, of: tuple[Run[Answer], SessionQuestion], **values: Any) -> bool:
         """Set what is known, unless something newer was asked for."""
         run, question = of
         with self._session.lock:

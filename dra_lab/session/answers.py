@@ -16,11 +16,11 @@ from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.placement import FirstFitStatus, with_measured
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import asked_name
 from dra_lab.session.gang_answers import GangAnswer, known_of_gangs
 from dra_lab.session.job import Run
+from dra_lab.session.question import SessionQuestion
 from dra_lab.words.plan_json import plain_value, values_of_bandwidth
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Answer(Struct, frozen=True):
     come: "copies" or "room". `complete` says that all is there.
     """
 
-    question: Question
+    question: SessionQuestion
     plan: Plan
     headroom: tuple[Headroom, ...] = ()
     stranded: Stranded | None = None
@@ -128,7 +128,7 @@ COPIES_SECONDS = 5.0
 
 
 def pod_answer(
-    question: Question, run: Run[Answer], time_limit: float | None, counts_copies: Callable[[], bool]
+    question: SessionQuestion, run: Run[Answer], time_limit: float | None, counts_copies: Callable[[], bool]
 ) -> Answer:
     """Return the plan of the drawn pod, and what is sought after it; shows a misfit earlier. Raises as `plan_pod`."""
     from dra_lab.planner.plan_pod import plan_pod
@@ -189,7 +189,7 @@ WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
 """Statuses of a plan after which nothing else is asked."""
 
 
-def fleet_answers(question: Question, run: Run[Answer], time_limit: float | None) -> Iterator[Answer]:
+def fleet_answers(question: SessionQuestion, run: Run[Answer], time_limit: float | None) -> Iterator[Answer]:
     """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, schedulers.
 
     Raises as `plan_fleet` does, and InputError for pods that are pinned beside a gang.
@@ -222,12 +222,12 @@ def fleet_answers(question: Question, run: Run[Answer], time_limit: float | None
     yield replace(answer, complete=not run.stop.is_set())
 
 
-def asked(question: Question, run: Run[Answer]) -> dict[str, Any]:
+def asked(question: SessionQuestion, run: Run[Answer]) -> dict[str, Any]:
     """Return the arguments that every question to the planner has."""
     return {"release": question.release, "cancel": run.stop, "progress": run.report}
 
 
-def _planner(question: Question, run: Run[Answer]) -> Callable[[float | None], Plan]:
+def _planner(question: SessionQuestion, run: Run[Answer]) -> Callable[[float | None], Plan]:
     """Return what plans the workloads in a number of seconds."""
     from dra_lab.planner.fleet.pinned import plan_pinned
     from dra_lab.planner.plan_workloads import plan_workloads
@@ -266,7 +266,7 @@ def better(before: Plan, now: Plan) -> Plan:
     return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 
 
-def _beside_first_fit(question: Question, plan: Plan, run: Run[Answer]) -> Plan:
+def _beside_first_fit(question: SessionQuestion, plan: Plan, run: Run[Answer]) -> Plan:
     """Return a plan with what kube-scheduler takes instead, and the bandwidths that a person measured."""
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
 
@@ -281,7 +281,7 @@ def _beside_first_fit(question: Question, plan: Plan, run: Run[Answer]) -> Plan:
     return changed(plan, regrets=with_measured(plan.regrets, question.measured))
 
 
-def stranded_devices(question: Question, plan: Plan, node: str) -> WhyStranded:
+def stranded_devices(question: SessionQuestion, plan: Plan, node: str) -> WhyStranded:
     """Return why devices of a node are stranded after a plan."""
     from dra_lab.planner.fleet.why_stranded import WhyStranded, why_stranded
 

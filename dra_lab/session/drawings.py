@@ -27,7 +27,7 @@ from dra_lab.sources.samples import PREFIX, samples
 from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import Question
+    from dra_lab.gitops.claims_of_file import WrittenWorkload
 
 
 PLAN_FILE = ".dralab.yaml"
@@ -220,7 +220,7 @@ def _own_classes(given: Cluster, cluster: Cluster) -> tuple[DeviceClass, ...]:
     return tuple(own[name] for name in sorted(given.given_classes) if own[name] is not known.get(name))
 
 
-def _nodes(pod: Question) -> dict[str, Any] | None:
+def _nodes(pod: WrittenWorkload) -> dict[str, Any] | None:
     """Return the fields of a pod's spec that choose its nodes, None for claims without a pod."""
     if not pod.subject:
         return None

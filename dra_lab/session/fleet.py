@@ -12,7 +12,6 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode, Layer
-from dra_lab.model.question import Question
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.session.answering import Answering, FleetAnswer
@@ -21,6 +20,7 @@ from dra_lab.session.drawings import fitting_pins, free_name, layer_of, read_wor
 from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.history import Content
 from dra_lab.session.job import Job, Run
+from dra_lab.session.question import SessionQuestion
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.layered import with_layers
 
@@ -216,7 +216,7 @@ class Adding(Job["AddedNodes"]):
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("fleet-added"))
         self._session, self._fleet = session, fleet
-        self.question: Question | None = None
+        self.question: SessionQuestion | None = None
 
     @property
     def addable(self) -> Addable:
@@ -231,7 +231,7 @@ class Adding(Job["AddedNodes"]):
         self._session.change(replace(self._session.history.present, addable=addable))
 
     @property
-    def present(self) -> Question | None:
+    def present(self) -> SessionQuestion | None:
         """Return which nodes to add for the present workloads, None while these cannot be planned."""
         return None if self._fleet.question is None else replace(self._fleet.question, addable=self.addable)
 
@@ -251,7 +251,7 @@ class Adding(Job["AddedNodes"]):
             raise InputError("no nodes are found for the present workloads and cluster; find them again")
         self._fleet.what_if(*layers_with(added, question.cluster))
 
-    def _solve(self, run: Run[AddedNodes], question: Question) -> AddedNodes:
+    def _solve(self, run: Run[AddedNodes], question: SessionQuestion) -> AddedNodes:
         from dra_lab.planner.questions import nodes_to_add
 
         limit = self._session.time_limit
@@ -279,7 +279,7 @@ def first_addable(cluster: Cluster) -> Addable:
     return Addable(types=tuple(map(AddableNode, [*kinds.values()][:MOST_TYPES])))
 
 
-def tree_of(question: Question) -> Hierarchy | None:
+def tree_of(question: SessionQuestion) -> Hierarchy | None:
     """Return the hierarchy in whose domains nodes are added: the chosen one, else that of the first gang."""
     known = [tree for tree in hierarchies(question.cluster) if tree.domains]
     chosen = next((tree for tree in known if tree.name == question.addable.hierarchy), None)
@@ -287,7 +287,7 @@ def tree_of(question: Question) -> Hierarchy | None:
     return chosen or next((tree for tree in of_gangs if tree in known), next(iter(known), None))
 
 
-def level_of(question: Question) -> str:
+def level_of(question: SessionQuestion) -> str:
     """Return the level in whose domains nodes are added: the chosen one, else the innermost; "" without a hierarchy."""
     tree, level = tree_of(question), question.addable.level
     if tree is None:
@@ -295,7 +295,7 @@ def level_of(question: Question) -> str:
     return level if any(level == one.name for one in tree.levels) else tree.levels[-1].name
 
 
-def node_types(question: Question) -> list[NodeType]:
+def node_types(question: SessionQuestion) -> list[NodeType]:
     """Return the node types of a question. Raises InputError for what makes no sense."""
     from dra_lab.model.node_type import NewDomains, NodeType
 

@@ -12,9 +12,9 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import whole_number
-from dra_lab.model.question import Question
 from dra_lab.session import Session
 from dra_lab.session.fleet import Adding, largest, level_of, tree_of
+from dra_lab.session.question import SessionQuestion
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows, hardware_types
 from dra_lab.widgets.gang_rows import LevelRow, level_rows
@@ -162,7 +162,7 @@ def _example(tree: Hierarchy, level: str) -> str:
     return ", ".join(f"{name}={number}" for name, number in zip(names, (2, 4), strict=False))
 
 
-def _with_answer(row: AddingRow, adding: Adding, question: Question) -> AddingRow:
+def _with_answer(row: AddingRow, adding: Adding, question: SessionQuestion) -> AddingRow:
     from dra_lab.words.capacity_document import added_sentence  # only those who ask wait for it
 
     if adding.stale:

@@ -13,7 +13,8 @@ from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, NodeFit, 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import GoalRegret, PlacedPod, Placement, Regret
-from dra_lab.model.plan import Plan, PlanStatus, Question, plan_of_pod
+from dra_lab.model.plan import Plan, PlanStatus, plan_of_pod
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload

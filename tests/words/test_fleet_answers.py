@@ -14,7 +14,8 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.placement import PlacedPod
-from dra_lab.model.plan import Plan, PlanStatus, Question
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload

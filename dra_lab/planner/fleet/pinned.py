@@ -13,7 +13,8 @@ from msgspec.structs import replace as changed
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.placement import PlacedPod
-from dra_lab.model.plan import Plan, PlanStatus, Question
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload

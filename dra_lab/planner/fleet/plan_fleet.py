@@ -13,7 +13,8 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GOALS, NODES, UNPLACED
-from dra_lab.model.plan import Plan, PlanStatus, Question
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given

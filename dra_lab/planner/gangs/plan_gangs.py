@@ -17,7 +17,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.placement import PlacedPod, SharedClaim
-from dra_lab.model.plan import Plan, PlanStatus, Question
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import hierarchy_of, workloads_given
