@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -130,6 +129,8 @@ def manifest_files(
         compiled = compile_claim(part, cluster, target.release)
         claim = claim_object(compiled, own, target)
         if by_spec:
+            import hashlib  # a plan does not need it
+
             spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
             named = f"{claim.metadata.name[:54].rstrip('-')}-{hashlib.sha256(json.encode(spec)).hexdigest()[:8]}"
             claim = structs.replace(claim, metadata=structs.replace(claim.metadata, name=named))

@@ -12,8 +12,7 @@ from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.index.hyper_node_members import Members, members_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, LeftOut, Level
-from dra_lab.model.memo import once_per_hardware, once_per_slice, once_per_snapshot
-from dra_lab.model.names import split_qualified
+from dra_lab.model.memo import once_per_slice, once_per_snapshot
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.topologies import HyperNode, Topology
 from dra_lab.model.workload import HOSTS, Workload
@@ -295,37 +294,31 @@ def _repeats(tree: Hierarchy, other: Hierarchy) -> bool:
     return all(any(is_same(level, depth) for depth in depths) for level in range(1, len(tree.levels) + 1))
 
 
-def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield what devices publish of their node's place: the attribute, and its value by node."""
+def _of_attributes(cluster: Cluster, findings: list[Finding]) -> dict[str, dict[str, str]]:
+    """Return what devices publish of their node's place: by attribute its value by node."""
     values: dict[str, dict[str, str]] = {}
-    wanted = [(name, *split_qualified(name, "")) for name in ATTRIBUTES]
-    for node in _with_places(cluster):
-        for slice_ in cluster.slices_by_node.get(node, ()):
-            for device in slice_.spec.devices or ():
-                for name, domain, bare in wanted:
-                    attribute = device.attributes.get(bare if domain == slice_.spec.driver else name)
-                    if attribute is None or not isinstance(attribute.value, str) or not attribute.value:
-                        continue
-                    first = values.setdefault(name, {}).setdefault(node, attribute.value)
-                    if first != attribute.value:
-                        message = f"its devices publish {name} as {first!r} and as {attribute.value!r}"
-                        advice = "dra-lab uses the first value. Correct the driver's configuration."
-                        findings.append(Finding("devices-disagree", Severity.WARNING, node, message, advice))
-    yield from values.items()
-
-
-@once_per_hardware
-def _with_places(cluster: Cluster) -> tuple[str, ...]:
-    """Return the nodes of which a device publishes anything of ATTRIBUTES."""
-    by_node = cluster.slices_by_node
-    return tuple(node for node, slices in by_node.items() if any(_has_places(cluster, item) for item in slices))
+    for node, slices in cluster.slices_by_node.items():
+        for name, value in (pair for slice_ in slices for pair in published_places(cluster, slice_)):
+            first = values.setdefault(name, {}).setdefault(node, value)
+            if first != value:
+                message = f"its devices publish {name} as {first!r} and as {value!r}"
+                advice = "dra-lab uses the first value. Correct the driver's configuration."
+                findings.append(Finding("devices-disagree", Severity.WARNING, node, message, advice))
+    return values
 
 
 @once_per_slice
-def _has_places(_cluster: Cluster, slice_: ResourceSlice) -> bool:
-    split = ((name, *split_qualified(name, "")) for name in ATTRIBUTES)
-    keys = {bare if domain == slice_.spec.driver else name for name, domain, bare in split}
-    return any(not keys.isdisjoint(device.attributes) for device in slice_.spec.devices or ())
+def published_places(_cluster: Cluster, slice_: ResourceSlice) -> tuple[tuple[str, str], ...]:
+    """Return the attributes of ATTRIBUTES that the devices of a slice publish, each with its value."""
+    driver = slice_.spec.driver
+    keys = {key for name in ATTRIBUTES for key in (name, name.removeprefix(f"{driver}/"))}
+    found = []
+    for device in slice_.spec.devices or ():
+        for name in () if keys.isdisjoint(device.attributes) else ATTRIBUTES:
+            attribute = device.lookup(name, driver)
+            if attribute is not None and isinstance(attribute.value, str) and attribute.value:
+                found.append((name, attribute.value))
+    return tuple(found)
 
 
 # --------------------------------------------------------------------- the levels that a gang names

@@ -30,9 +30,8 @@ from dra_lab.widgets.cluster_rows import (
     AskRow,
     CountsRow,
     FindingRow,
-    MeterRow,
-    NodeUseRow,
     SourceRow,
+    UseRow,
     counts,
     detail_rows,
     finding_rows,
@@ -89,8 +88,8 @@ class ClusterShown(Pane):
     sources: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[SourceRow])
     source = traitlets.Unicode("").tag(sync=True)
     summary = traitlets.Unicode("").tag(sync=True)
-    meters: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[MeterRow])
-    node_use: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[NodeUseRow])
+    meters: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[UseRow])
+    node_use: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[UseRow])
     read_at = traitlets.Unicode("").tag(sync=True)
     details: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[tuple[str, str]])
     follow = traitlets.Dict().tag(sync=True, value=Following)

@@ -8,6 +8,7 @@ from typing import Any
 
 import traitlets
 
+from dra_lab.errors import Cancelled
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
 from dra_lab.model.layers import Layer, spans
@@ -69,7 +70,9 @@ def fleet_answer_row(session: Session) -> FleetAnswerRow:
     history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
     common: dict[str, Any] = {"asked": request_words(fleet.workloads), **history}
     if fleet.refusal is not None:
-        return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
+        is_stopped = isinstance(fleet.refusal, Cancelled)
+        proof = str(fleet.refusal)
+        return FleetAnswerRow(state="error", verdict="No answer.", proof=proof, can_improve=is_stopped, **common)
     if not fleet.workloads:
         return FleetAnswerRow(verdict="Nothing to plan yet. Draw a claim in Plan, or add one from a file.", **common)
     if answer is None:
