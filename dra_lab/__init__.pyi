@@ -1,8 +1,8 @@
 from .course.class_overview import class_overview as class_overview
 from .errors import DraLabError as DraLabError
 from .findings import Finding as Finding
+from .gitops.explain import explain as explain
 from .gitops.migration import migrate as migrate
-from .gitops.pending import explain as explain
 from .gitops.upgrade import check as check
 from .gitops.workloads_of_file import read_workloads as read_workloads
 from .model.cluster import Cluster as Cluster

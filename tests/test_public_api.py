@@ -114,7 +114,16 @@ def test_python_and_the_browser_have_one_version(manifest):
     assert {dra_lab.__version__, front_end["version"]} == {project["version"]}
 
 
-QUESTIONS = ["make_plan", "how_many_more", "largest_job", "stranded", "nodes_to_add", "make_room", "plan_scenarios"]
+QUESTIONS = [
+    "make_plan",
+    "how_many_more",
+    "largest_job",
+    "stranded",
+    "nodes_to_add",
+    "make_room",
+    "explain",
+    "plan_scenarios",
+]
 SAME_KEYWORDS = ["after", "release", "drivers", "time_limit", "progress", "cancel", "solver"]
 
 

@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain_rule(options: argparse.Namespace) -> int:
     """Print what a DeviceTaintRule would do; return the exit status. Raises InputError for options of manifests."""
-    from dra_lab.gitops.pending import explain
+    from dra_lab.gitops.explain import explain
     from dra_lab.words.explain_document import explanation_json, explanation_parts, rule_outcome
 
     refused = {

@@ -82,12 +82,12 @@ def plan_pod(
     scan = look_at_nodes(rules, budget.part(budget.shares.first))
     scan.count_matching()
     # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
-    from dra_lab.planner.answer import Work, plan_of_fit
+    from dra_lab.planner.answer import PodWork, plan_of_fit
     from dra_lab.planner.choose import choose_node
     from dra_lab.planner.kube_scheduler import PlanTracer
 
     choice = choose_node(scan, order, budget, solver=solver, workload=pod.workload.name, pinned=node)
-    work = Work(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
+    work = PodWork(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
     if choice.node:
         plan = plan_of_fit(work)
     else:

@@ -112,7 +112,7 @@ class Pending(Job[Explanation]):
             self.start(lambda run: self._explained(run, snapshot, _REST if is_followed else 0.0))
 
     def _explained(self, run: Run[Explanation], snapshot: Cluster, rest: float) -> Explanation | None:
-        from dra_lab.gitops.pending import explain
+        from dra_lab.gitops.explain import explain
 
         if run.stop.wait(rest):
             return None

@@ -13,13 +13,13 @@ from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.driver_profile import kind_words
-from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.goals import FLEET_GOALS, GOALS
 from dra_lab.model.headroom import DOMAIN, NODE, NODES_TOGETHER, Headroom, Stranded
 from dra_lab.model.names import DeviceID
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.placement import PlacedPod
 from dra_lab.model.plan import Plan
+from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.trace import Trace
 from dra_lab.model.upgrade import Upgrade
@@ -29,6 +29,7 @@ from dra_lab.topology.locality import localities, skipped_devices
 from dra_lab.topology.places import Locality, Place
 from dra_lab.words.capacity_document import added_table
 from dra_lab.words.document import as_frame, frame_of
+from dra_lab.words.explain_claim import tests_of
 from dra_lab.words.plan_document import goals_table, workloads_table
 from dra_lab.words.trace_words import trace_frame
 from dra_lab.words.upgrade_document import upgrade_table
@@ -123,7 +124,7 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
     - `Plan`: devices, workloads, nodes, goals, pods, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
     - `how_many_more`, one or several: nodes.
     - `stranded`, `nodes_to_add`: nodes.
-    - `explain` of a workload: questions.
+    - `explain`: pods; of a claim tests, of a gang questions.
     - `plan_scenarios`: scenarios.
     - `check` with `upgrade`: changes.
     - a trace: steps.
@@ -172,11 +173,24 @@ def _views_of(answer: Any) -> _Views:
     if isinstance(answer, tuple):
         kinds = {type(one) for one in answer} or {Finding}
         found = next((views for kind, views in _OF_SEVERAL.items() if kinds == {kind}), None)
+    elif isinstance(answer, Explanation):
+        found = _views_of_explanation(answer)
     else:
         found = next((views for kind, views in _OF_ONE.items() if isinstance(answer, kind)), None)
     if found is None:
         raise InputError(f"answer is a cluster, findings, or what a question returned, not {a_kind(answer)}")
     return found
+
+
+def _views_of_explanation(found: Explanation) -> _Views:
+    """Return the views of what is explained: a gang, a claim, or pods, which a rule may evict."""
+    if found.verdicts is not None:
+        return {"questions": lambda found: as_frame(questions_table(found.verdicts))}
+    if found.plan is not None:
+        return {"tests": lambda found: frame_of(tests_of(found), ("request", "test", "left", "of", "note", "too few"))}
+    pods = found.rule.pods if found.rule is not None else found.pods
+    fields = ("pod", "node", "evicted", "why") if found.rule is not None else ("pod", "rule", "sentence", "reported")
+    return {"pods": lambda _: _fields_of(pods, *fields)}
 
 
 def _devices(plan: Plan) -> pd.DataFrame:
@@ -330,7 +344,6 @@ _OF_ONE: Mapping[type, _Views] = {
     Headroom: {"nodes": lambda headroom: _nodes_of_headroom([headroom])},
     Stranded: {"nodes": _nodes_of_stranded},
     AddedNodes: {"nodes": lambda added: as_frame(added_table(added))},
-    GangVerdicts: {"questions": lambda found: as_frame(questions_table(found))},
     Trace: {"steps": trace_frame},
     Upgrade: {"changes": lambda upgrade: as_frame(upgrade_table(upgrade))},
 }

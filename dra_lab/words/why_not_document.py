@@ -11,11 +11,10 @@ from dra_lab.model.goals import DAMAGE
 from dra_lab.model.headroom import CORDONED
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Funnel, FunnelStep
+from dra_lab.model.reasons import FailedTest, Funnel, FunnelStep, WhyNot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet.why_stranded import WhyStranded
-from dra_lab.planner.why.why_not import FailedTest, WhyNot
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, selector_words

@@ -11,7 +11,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import StrandedKind
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Relaxation
+from dra_lab.model.reasons import Relaxation, WhyNot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import part_of_cluster, without_nodes
@@ -21,7 +21,7 @@ from dra_lab.planner.fleet.after import admin_requests, with_pods
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded_devices
 from dra_lab.planner.why.conflicts import Trial, changes, tried
-from dra_lab.planner.why.why_not import WhyNot, why_not
+from dra_lab.planner.why.why_not import why_not
 
 
 class Leaving(Struct, frozen=True):
