@@ -161,7 +161,8 @@ def test_a_public_value_is_shown_in_a_line_and_is_a_key():
         plan.placements[0].device,
     ]
     values += [dra_lab.explain(cluster), dra_lab.KubernetesRelease("1.36"), dra_lab.Scenario("idle", cluster)]
-    values += dra_lab.hierarchies(cluster)
+    values += [*dra_lab.hierarchies(cluster), session := dra_lab.Session(cluster)]
+    session.close()
     for value in values:
         assert {value: repr(value)}[value].count("\n") == 0
         assert len(repr(value)) < 150, value

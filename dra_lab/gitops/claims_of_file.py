@@ -212,7 +212,7 @@ def question_of(
         known,
         cluster,
         release,
-        pod.replicas,
+        pod.pods,
         named,
         pod.spec,
         pod.per_node,

@@ -109,7 +109,7 @@ def with_least(gang: WrittenGang) -> WrittenGang:
 def _group(document: Document, pod: PodTemplate, copies: int, findings: list[Finding]) -> WrittenGroup:
     found = value_at(document.value, pod.path.partition(".template")[0])
     fields = found if isinstance(found, Mapping) else {}
-    count = max(1, pod.replicas // copies)
+    count = max(1, pod.pods // copies)
     constraint = _of_annotations(pod.annotations)
     leader = count == 1 and any(word in pod.path for word in _LEADERS)
     least = count
@@ -185,7 +185,7 @@ def _of_jobs(document: Document, pod: PodTemplate, found: LevelConstraint, findi
     if not isinstance(key, str) or not key or found.slices:
         return found
     findings.append(_exclusive(document, key))
-    size = pod.replicas // whole(value_at(document.value, f"{job}.replicas"), 1)
+    size = pod.pods // whole(value_at(document.value, f"{job}.replicas"), 1)
     return replace(found, slices=((max(1, size), key),))
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace as changed
 
 from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.checks.in_use_audit import audit_claims
@@ -278,7 +279,7 @@ class _ReleaseAnswers:
             pod = template_of(one.pod, self.cluster)
             spec = {key: part for key, part in pod.spec.items() if key not in ("nodeName", "volumes")}
             claims = [claim.spec for _, claim in one.claims]
-            kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(replace(pod, spec=spec))
+            kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(changed(pod, spec=spec))
         for pods in kinds.values():
             subject = some([f"{namespace_of(pod)}/{pod.document.name}" for pod in pods])
             for question in questions_of(objects, pods[:1], []):

@@ -178,7 +178,7 @@ class GoalRegret(Struct, frozen=True):
 class PathShare(Struct, frozen=True):
     """GPUs of an allocation that have their NIC on the same kind of path, and what that leaves of the bandwidth.
 
-    `path` is a key of `topology.bandwidth.PATHS`, and `words` says it. `low` and `high` are ratios to the bandwidth
+    `path` is a key of `topology.places.PATHS`, and `words` says it. `low` and `high` are ratios to the bandwidth
     that a GPU and its NIC reach on one PCIe root, None if nothing is known. `kind` is `reference` (that path itself,
     without `sources`), `measured` (published measurements), `yours` (by a person), `derived` or `unknown`. `sources`
     say where. `against` names published measurements outside the range, and what they measured.

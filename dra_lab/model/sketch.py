@@ -312,7 +312,7 @@ class Drawing(Value, frozen=True):
     if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `addable` is what may be
     added to it. `movable` are the running pods that may move, None for the usual ones. `kept` are plans for comparing;
     `view` is what the screen shows, by setting. `measured` are bandwidths that a person measured with and without the
-    link, by the path between GPU and NIC without it (`topology.bandwidth.PATHS`).
+    link, by the path between GPU and NIC without it (`topology.places.PATHS`).
     """
 
     sketch: ClaimSketch = ClaimSketch()

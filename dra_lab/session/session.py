@@ -292,6 +292,10 @@ class Session(Answering):
             self.file.overwrite(self.drawing)
         self.events.emit("ask")
 
+    def __repr__(self) -> str:
+        """Return a line; `plan()` returns the answer."""
+        return f"<Session: {self.sketch.name or 'an empty drawing'} on {self.cluster.name!r}>"
+
     def close(self, timeout: float = 5.0) -> None:
         """Stop following and solving; waits at most `timeout` seconds for each thread."""
         self.exporting.end()

@@ -175,6 +175,10 @@ def test_files_load_as_clusters(tmp_path):
     (tmp_path / "dgx.xml").write_bytes(SERVER)
     assert load_cluster(tmp_path / "dgx.xml").node_names == ("node-1",)
     eight = load_cluster(f"topo:{tmp_path / 'dgx.xml'}*8")
+    assert load_cluster(tmp_path / "dgx.xml", nodes=8).slices == eight.slices
+    for source, nodes in (("sample:two-sockets", 2), (tmp_path / "dgx.xml", 0), (f"topo:{tmp_path / 'dgx.xml'}*8", 2)):
+        with pytest.raises(InputError, match="nodes is"):
+            load_cluster(source, nodes=nodes)
     assert (len(eight.node_names), len(eight.slices)) == (8, 24)
     assert load_texts({"dgx.xml": SERVER.decode()}).drivers == ("dra.cpu", "dra.net", "gpu.nvidia.com")
 
