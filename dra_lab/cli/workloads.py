@@ -17,6 +17,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Origin
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload, asked_name, workload_of
 
 if TYPE_CHECKING:
@@ -112,22 +113,31 @@ def asked_pod(options: argparse.Namespace) -> Asked:
 
     Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
     """
-    from dra_lab.gitops.claims_of_file import read_cluster_pod, read_pod
-    from dra_lab.gitops.folder import with_own_classes
-    from dra_lab.session import read_sketch
+    from dra_lab.gitops.claims_of_file import read_cluster_pod
 
     claim, read, release = options.claim, cluster_of(options), release_of(options)
     name = (options.claims[0].pod if "claims" in options else "") or getattr(options, "pod", "")
-    if not claim:
-        pod: WrittenWorkload | None = read_cluster_pod(read, name, release)
-    else:
-        pod = read_pod(claim, read, release, pod=name) if may_be_pod(claim) else None
-    if pod is not None:
-        return Asked(pod.cluster, findings=pod.findings, pod=pod)
-    refuse_pod(claim, name)
-    drawing = read_sketch(claim)
+    found = _read_claim(claim, name, read, release) if claim else read_cluster_pod(read, name, release)
+    if not isinstance(found, tuple):
+        return Asked(found.cluster, findings=found.findings, pod=found)
+    drawing, on = found
     written = frozenset[str]() if claim in plan_files(options) else frozenset((drawing.name,))
-    return Asked(with_own_classes(claim, read), drawing=drawing, written=written)
+    return Asked(on, drawing=drawing, written=written)
+
+
+def _read_claim(
+    claim: str, name: str, cluster: Cluster, release: KubernetesRelease
+) -> WrittenWorkload | tuple[ClaimSketch, Cluster]:
+    """Return the pod of a file, or a claim or drawing alone with the cluster and the classes of the file."""
+    from dra_lab.gitops.claims_of_file import read_pod
+    from dra_lab.gitops.folder import with_own_classes
+    from dra_lab.session import read_sketch
+
+    pod = read_pod(claim, cluster, release, pod=name) if may_be_pod(claim) else None
+    if pod is not None:
+        return pod
+    refuse_pod(claim, name)
+    return read_sketch(claim), with_own_classes(claim, cluster)
 
 
 def may_be_pod(claim: str) -> bool:
@@ -259,23 +269,19 @@ class _Reading:
         return name
 
     def _read_pod(self, one: ClaimOptions) -> WrittenWorkload:
-        from dra_lab.gitops.claims_of_file import WrittenWorkload, read_pod
-        from dra_lab.gitops.folder import with_own_classes
+        from dra_lab.gitops.claims_of_file import WrittenWorkload
         from dra_lab.index.not_read import refuse_not_read
-        from dra_lab.session import read_sketch
 
-        pod = read_pod(one.claim, self._cluster, self.release, pod=one.pod or "")
-        if pod is not None:
-            if pod.admitted is not None:
+        found = _read_claim(one.claim, one.pod or "", self._cluster, self.release)
+        if not isinstance(found, tuple):
+            if found.admitted is not None:
                 refuse_not_read(self._cluster, (), selects_nodes=True)
-            self._places.add(pod.admitted)
-            return pod
-        refuse_pod(one.claim, one.pod or "")
-        sketch, pinned = read_sketch(one.claim), _pinned_node(one.claim, self._cluster)
+            self._places.add(found.admitted)
+            return found
+        pinned = _pinned_node(one.claim, self._cluster)
         self._pinned = self._pinned or pinned is not None
         self._places.add(pinned)
-        on = with_own_classes(one.claim, self._cluster)
-        return WrittenWorkload("", Origin(), {sketch.name: sketch}, on, self.release)
+        return WrittenWorkload("", Origin(), {found[0].name: found[0]}, found[1], self.release)
 
     def _refuse_shared(self, claim: str, pod: WrittenWorkload, number: int) -> None:
         """Raise InputError for claims of a pod that its replicas, or an earlier pod, would share."""

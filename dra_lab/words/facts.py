@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GANG_GOALS, GOAL_WORDS, GoalValue
+from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GANG_GOALS, GOAL_WORDS, GOALS, GoalValue
 from dra_lab.model.headroom import MOST_COUNTED, NodeFit
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
@@ -108,8 +108,10 @@ def telling(goals: Sequence[GoalValue]) -> Iterator[GoalValue]:
             yield goal
 
 
-def goal_meaning(goal: str) -> str:
-    """Return what a goal of many pods counts, with its priority if there are several."""
+def goal_meaning(goal: str, plan: Plan | None = None) -> str:
+    """Return what a goal counts: for the one pod of a `plan`, else over many pods, with its priority if it has one."""
+    if plan is not None and plan.is_one_pod and goal in GOALS:
+        return GOALS[goal]
     name, _, priority = goal.partition(" ")
     words = FLEET_GOALS.get(name) or GANG_GOALS.get(name, name)
     return f"{words} of priority {priority}" if priority else words

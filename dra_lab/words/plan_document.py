@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS, GoalValue
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Headroom, LargestJob, Stranded
 from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedReplica
 from dra_lab.model.plan import Plan, PlanStatus
@@ -335,9 +335,7 @@ def goals_table(plan: Plan) -> Table:
         worse = [None if value is None or goal.at_most else value - mine for value in values]
         shown = [_beside(goal, found, mine) for found in fits]
         exact = [goal.value, goal.bound, goal.proven, goal.unknown]
-        of_one = plan.is_one_pod and goal.goal in GOAL_WORDS
-        meaning = GOAL_WORDS[goal.goal].meaning if of_one else goal_meaning(goal.goal)
-        head = [goal.goal, meaning, f"{goal.words}{unknown}", goal_proof(goal)]
+        head = [goal.goal, goal_meaning(goal.goal, plan), f"{goal.words}{unknown}", goal_proof(goal)]
         rows.append([*head, *exact, *shown, *values, *worse])
     where = compared_words(plan)
     only = f"; kube-scheduler{where} only" if where else ""

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.goals import FLEET_GOALS, GOALS, UNPLACED, GoalValue
+from dra_lab.model.goals import UNPLACED, GoalValue
 from dra_lab.model.placement import FirstFitStatus, PathShare
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.charts.amounts import ChartState
 from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import clean, plain_table
-from dra_lab.words.facts import FIRST_FITS, counted, goal_proof, proof_words
+from dra_lab.words.facts import FIRST_FITS, counted, goal_meaning, goal_proof, proof_words
 from dra_lab.words.reason_words import ratio_words, source_lines
 from dra_lab.words.scheduler_sentences import does
 
@@ -105,7 +105,6 @@ def _rows(answer: Plan) -> list[dict[str, Any]]:
     values = _values(answer)
     best = {goal.goal: goal for goal in values["best"]}
     part = not answer.is_one_pod and len(_compared(answer)) < len(answer.nodes)
-    meanings = GOALS if answer.is_one_pod else FLEET_GOALS
     rows = []
     for name, goal in best.items():
         for who, goals in values.items():
@@ -118,7 +117,7 @@ def _rows(answer: Plan) -> list[dict[str, Any]]:
             proof = goal_proof(found) + unknown
             rows.append(
                 {
-                    "goal": clean(meanings.get(name, name)),
+                    "goal": clean(goal_meaning(name, answer)),
                     "who": _WHO[who][0],
                     "value": found.value,
                     "worse": worse,
