@@ -15,7 +15,7 @@ from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.model.goals import GANG_GOALS, GOAL_WORDS
 from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, has_gate
 from dra_lab.model.sketch import LINK_KINDS
-from dra_lab.topology.bandwidth import PATHS
+from dra_lab.topology.places import PATHS
 from dra_lab.words.facts import GLOSSARY
 from dra_lab.words.rule_catalogue import rule_catalogue, rule_groups
 

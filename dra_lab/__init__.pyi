@@ -1,8 +1,8 @@
 from .course.class_overview import class_overview as class_overview
 from .errors import DraLabError as DraLabError
 from .findings import Finding as Finding
+from .gitops.explain import explain as explain
 from .gitops.migration import migrate as migrate
-from .gitops.pending import explain as explain
 from .gitops.upgrade import check as check
 from .gitops.workloads_of_file import read_workloads as read_workloads
 from .model.cluster import Cluster as Cluster
@@ -13,6 +13,7 @@ from .model.names import DeviceID as DeviceID
 from .model.node_type import NodeType as NodeType
 from .model.plan import Plan as Plan
 from .model.pod_reason import Explanation as Explanation
+from .model.question import Question as Question
 from .model.release import KubernetesRelease as KubernetesRelease
 from .model.running import Movable as Movable
 from .model.sketch import ClaimSketch as ClaimSketch
@@ -26,10 +27,10 @@ from .model.workload import Workload as Workload
 from .pictures.charts import chart as chart
 from .pictures.picture import picture as picture
 from .planner import how_many_more as how_many_more
+from .planner import largest_job as largest_job
 from .planner import make_plan as make_plan
-from .planner.fleet import largest_job as largest_job
-from .planner.fleet import stranded as stranded
-from .planner.gangs import nodes_to_add as nodes_to_add
+from .planner import nodes_to_add as nodes_to_add
+from .planner import stranded as stranded
 from .planner.make_room import make_room as make_room
 from .planner.scenarios import Scenario as Scenario
 from .planner.scenarios import plan_scenarios as plan_scenarios

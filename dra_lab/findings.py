@@ -123,7 +123,7 @@ class Origin:
         return ", ".join(part for part in parts if part)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Finding(Shown):
     """One thing noticed.
 

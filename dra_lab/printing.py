@@ -29,6 +29,10 @@ class Shown:
         """Return the whole answer as a terminal shows it."""
         return _WORDS[0](self)
 
+    def __repr__(self) -> str:
+        """Return the first line of the answer."""
+        return f"<{type(self).__name__}: {str(self).partition(chr(10))[0]}>"
+
     def _repr_html_(self) -> str:
         return _WORDS[0](self, html=True)
 

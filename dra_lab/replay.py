@@ -66,7 +66,7 @@ def _answer(case: Any, origin: Origin, allocator: str, release: str) -> dict[str
 
         return replay_allocation(case, release)
     if isinstance(case, Mapping) and "object" in case:
-        from dra_lab.checks.admission import replay_validation
+        from dra_lab.checks.document_checks import replay_validation
 
         return replay_validation(case)
     why = "this is not a recorded case, because it has neither `expression` nor `slices` nor `object`"

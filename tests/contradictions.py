@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from html import unescape
 from typing import Any, NamedTuple
 
-from dra_lab.drivers import documented_class
+from dra_lab.drivers.profiles import documented_class
 
 
 class Pair(NamedTuple):

@@ -7,8 +7,7 @@ import random
 from itertools import islice
 from pathlib import Path
 
-from dra_lab.checks.admission import RECORDED, admit
-from dra_lab.checks.document_checks import check_object, check_text
+from dra_lab.checks.document_checks import RECORDED, admit, check_object, check_text
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.manifests.versions import from_v1beta1, to_v1beta1
 from dra_lab.manifests.yaml_text import dump_yaml

@@ -37,6 +37,7 @@ NAMES = [
     "Plan",
     "PlanView",
     "PodGroup",
+    "Question",
     "Scenario",
     "Session",
     "Workload",
@@ -111,3 +112,57 @@ def test_python_and_the_browser_have_one_version(manifest):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     front_end = json.loads((ROOT / manifest).read_text(encoding="utf-8"))
     assert {dra_lab.__version__, front_end["version"]} == {project["version"]}
+
+
+QUESTIONS = [
+    "make_plan",
+    "how_many_more",
+    "largest_job",
+    "stranded",
+    "nodes_to_add",
+    "make_room",
+    "explain",
+    "plan_scenarios",
+]
+SAME_KEYWORDS = ["after", "release", "drivers", "time_limit", "progress", "cancel", "solver"]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_question_has_the_same_keywords(name):
+    """A person who knows one question knows the arguments of all."""
+    parameters = inspect.signature(getattr(dra_lab, name)).parameters
+    assert list(parameters)[:2] == ["cluster", "what"]
+    keywords = [key for key, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    assert [key for key in keywords if key in SAME_KEYWORDS] == SAME_KEYWORDS
+
+
+def test_a_public_value_is_shown_in_a_line_and_is_a_key():
+    """Answers and what they hold stay readable in a cell, in a list, and as keys of a dictionary."""
+    cluster = dra_lab.load_cluster("sample:h100-pod")
+    pairs = dra_lab.read_sketch("sample:h100-pod/eight-pairs")
+    train, like = dra_lab.Workload("train", pairs, replicas=30, count=2, level="rack"), dra_lab.NodeType.like("h100-09")
+    plan, more = dra_lab.make_plan(cluster, pairs), dra_lab.how_many_more(cluster, pairs)
+    values = [
+        cluster,
+        pairs,
+        pairs.links[0],
+        train,
+        train.pods[0],
+        plan,
+        plan.question,
+        plan.pods[0],
+        plan.goals[0],
+        like,
+    ]
+    values += [more, more.where[0], more.count, dra_lab.largest_job(cluster, pairs), dra_lab.stranded(cluster, pairs)]
+    values += [
+        dra_lab.nodes_to_add(cluster, pairs, [like]),
+        dra_lab.Movable(labels={"a": "b"}),
+        plan.placements[0].device,
+    ]
+    values += [dra_lab.explain(cluster), dra_lab.KubernetesRelease("1.36"), dra_lab.Scenario("idle", cluster)]
+    values += [*dra_lab.hierarchies(cluster), session := dra_lab.Session(cluster)]
+    session.close()
+    for value in values:
+        assert {value: repr(value)}[value].count("\n") == 0
+        assert len(repr(value)) < 150, value

@@ -39,7 +39,7 @@ def fleet_answered(session):
 
     Without the loop of a kernel, this thread may have shown what was true before the answer came.
     """
-    assert session.fleet.wait(60)
+    assert session.wait(60)
     session.events.emit("fleet")
 
 

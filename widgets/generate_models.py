@@ -20,8 +20,7 @@ import anywidget
 import msgspec.inspect as shape
 import traitlets
 
-from dra_lab.widgets.messages import Message
-from dra_lab.widgets.session_view import SessionView
+from dra_lab.widgets.session_view import Message, SessionView
 
 TARGET = Path(__file__).resolve().parent / "src" / "generated" / "models.ts"
 HEAD = "// Generated from the Python traits by widgets/generate_models.py; a test compares. Do not edit.\n"

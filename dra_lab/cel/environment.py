@@ -15,7 +15,8 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_optional
 
-from dra_lab.cel.functions import configuration, declarations
+from dra_lab.cel.functions import declarations
+from dra_lab.cel.functions.declare import checked_configuration
 from dra_lab.cel.values import POOL, QUANTITY
 
 DEVICE = "device"
@@ -42,7 +43,7 @@ def _environment(value: Any, *, defaulted: bool) -> Any:
         variables |= {DEFAULTED[ATTRIBUTES]: attributes, DEFAULTED[CAPACITY]: capacity}
     return cel.NewEnv(
         POOL,
-        config=None if defaulted else configuration.checked(),
+        config=None if defaulted else checked_configuration(),
         variables=variables,
         extensions=[ext_bindings.ExtBindings(), ext_optional.ExtOptional()],
         functions=declarations(typed=not defaulted),

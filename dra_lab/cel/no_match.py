@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from dra_lab.cel.matching import CLASS, NO_CLASS, Matching
@@ -183,6 +182,8 @@ def _attribute_words(name: str, tree: Tree, devices: Seen) -> str:
 
 def unpublished_words(name: str, devices: Seen, which: str) -> str:
     """Return that no device publishes an attribute, with the most similar one that they publish."""
+    from difflib import get_close_matches  # a plan that fits does not need it
+
     domain, _, short = name.rpartition("/")
     published = sorted({full_name(key, driver) for driver, device in devices for key in device.attributes})
     same = [one for one in published if one.rpartition("/")[2].lower() == short.lower()]
@@ -203,6 +204,8 @@ def value_counts(values: Sequence[str], *, missing: int = 0, near: str = "") -> 
 
     Those most similar to `near` come first, then the most frequent.
     """
+    from difflib import get_close_matches
+
     similar = get_close_matches(near, set(values), MOST_VALUES - 1) if near else []
     order = {value: number for number, value in enumerate(similar)}
     counts = sorted(Counter(values).items(), key=lambda row: (order.get(row[0], MOST_VALUES), -row[1], row[0]))

@@ -173,7 +173,7 @@ def hidden(tree: Tree) -> str:
 def prepare(tree: Tree) -> bytes:
     """Return the tree rewritten for the runner.
 
-    `+` becomes `@add` (`functions.addition`) where it may build a text or a list, except where a macro collects.
+    `+` becomes `@add` (`functions.lists`) where it may build a text or a list, except where a macro collects.
     Indexing `device.attributes` and `device.capacity` uses the variants with defaults (`environment.DEFAULTED`).
     `version == "1.2.0"` fails at run time as in Kubernetes, where the left side decides the kind of equality.
     `validate` and `format.named` are wrapped in `optional.ofNonZeroValue`, which turns an empty list of problems and an

@@ -8,7 +8,6 @@ from typing import Any
 
 from dra_lab.cel import cost
 from dra_lab.cel.selector import LENGTH_LIMIT, compile_selector
-from dra_lab.checks.core_fields import check_metadata, check_template_metadata
 from dra_lab.checks.rules import (
     Errors,
     check_driver,
@@ -16,8 +15,10 @@ from dra_lab.checks.rules import (
     check_fully_qualified,
     check_label,
     check_list,
+    check_metadata,
     check_set,
     check_subdomain,
+    check_template_metadata,
     invalid,
     required,
     size,

@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from dra_lab.checks.core_fields import check_node_selector
 from dra_lab.checks.rules import (
     MAX_LABEL,
     MAX_QUALIFIED,
@@ -17,6 +16,7 @@ from dra_lab.checks.rules import (
     check_label_name,
     check_list,
     check_map,
+    check_node_selector,
     check_qualified,
     check_set,
     check_subdomain,

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from operator import is_
 
-from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
+from dra_lab.cel.matching import CLASS, ERROR
 from dra_lab.checks.taint_validation import excludes
 from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.index.in_use import claim_name, published_device
+from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import not_read
 from dra_lab.index.pools import contradictions, why_unusable
 from dra_lab.model.claims import DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
@@ -41,11 +41,6 @@ class HeldDevice:
         """Return a device of the newest generation of its pool, None if it is not published."""
         found = published_device(self.cluster, device_id)
         return found[0] if found is not None else None
-
-    @cached_property
-    def matching(self) -> Matching:
-        """Return the answers of selectors."""
-        return Matching(self.cluster, self.release, self.cluster.class_by_name)
 
 
 @once_per_hardware
@@ -116,13 +111,14 @@ def _matches(
 ) -> Iterator[Reason]:
     if ask is None or not held.cluster.classes:
         return  # classes were not read: nothing is known of them
-    match = held.matching.match(ask, result.driver, device)
-    if match.stage == NO_CLASS:
+    if ask.device_class_name not in held.cluster.class_by_name:
         advice = (
             "A pod that uses a missing class waits until the class exists. Create it again, or request another class."
         )
         yield "class-missing", f"there is no DeviceClass {ask.device_class_name!r} any more", advice
-    elif match.stage == CLASS:
+        return
+    match = node_index(held.cluster, held.release).matching.match(ask, result.driver, device)
+    if match.stage == CLASS:
         why = f"the class {ask.device_class_name} does not select {result.id} any more: {match.expression}"
         yield "class-no-longer-selects", why, "The class or what the driver publishes has changed; compare the two."
     elif match.stage == ERROR:

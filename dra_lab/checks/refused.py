@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from dra_lab.checks.core_fields import check_metadata
 from dra_lab.checks.document_checks import check_object
-from dra_lab.checks.rules import MAX_LABEL, is_subdomain
+from dra_lab.checks.rules import MAX_LABEL, check_metadata, is_subdomain
 from dra_lab.errors import ManifestError, SemverError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import encode

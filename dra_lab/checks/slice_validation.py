@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dra_lab.checks.core_fields import check_metadata, check_node_selector
 from dra_lab.checks.device_validation import LIST_MEMBERS, check_counters, check_device
 from dra_lab.checks.rules import (
     Errors,
     check_driver,
     check_fully_qualified,
     check_label,
+    check_metadata,
+    check_node_selector,
     check_pool,
     check_set,
     check_subdomain,

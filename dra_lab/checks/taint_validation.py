@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dra_lab.checks.core_fields import check_metadata
 from dra_lab.checks.rules import (
     Errors,
     check_driver,
     check_label,
     check_label_name,
     check_label_value,
+    check_metadata,
     check_pool,
     invalid,
     required,

@@ -94,9 +94,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain_rule(options: argparse.Namespace) -> int:
     """Print what a DeviceTaintRule would do; return the exit status. Raises InputError for options of manifests."""
-    from dra_lab.gitops.pending import explain
-    from dra_lab.words.explain_document import explanation_json, explanation_parts
-    from dra_lab.words.rule_document import rule_outcome
+    from dra_lab.gitops.explain import explain
+    from dra_lab.words.explain_document import explanation_json, explanation_parts, rule_outcome
 
     refused = {
         "PATH": options.paths,
@@ -168,7 +167,7 @@ def _write_summary(options: argparse.Namespace, comparison: Comparison) -> None:
     """Write the summary, and pictures of what changed, to the folder of --dir."""
     from dra_lab.gitops.compare import changes_markdown, changes_pictures
     from dra_lab.model.what_if import when_idle
-    from dra_lab.sources import write_whole
+    from dra_lab.sources.drawing_files import write_whole
 
     cluster = cluster_of(options)
     texts, names = changes_pictures(comparison, cluster if options.now else when_idle(cluster))

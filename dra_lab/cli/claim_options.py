@@ -183,7 +183,7 @@ def namespace_of(options: argparse.Namespace) -> str:
 
 def what_to_try(cluster: str) -> str:
     """Return what to give as --claim: the examples of a sample, else what it can be."""
-    from dra_lab.sources import samples
+    from dra_lab.sources.samples import samples
 
     for sample in samples():
         if cluster == f"sample:{sample.name}" and sample.examples:

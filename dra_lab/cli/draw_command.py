@@ -9,7 +9,6 @@ from pathlib import Path
 
 from msgspec.structs import replace as replace_fields
 
-from dra_lab.cli.one_pod import plan_pod
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
@@ -17,12 +16,17 @@ from dra_lab.cli.options import (
     add_planning,
     cluster_of,
     print_answer,
+    release_of,
 )
 from dra_lab.cli.output import add_output
 from dra_lab.cli.parser import complete_with, drawing_words
+from dra_lab.cli.plan_questions import plan_one
+from dra_lab.cli.workloads import Asked, asked_pod
+from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
 
 EXAMPLES = (
     "dra-lab draw sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --file plan.html",
@@ -51,13 +55,22 @@ def run(options: argparse.Namespace) -> int:
     if not options.claim:
         picture_page(cluster_of(options), None, options.node, options.file)
         return _drawn(options)
-    pod = plan_pod(options)
-    drawing = read_plan_file(options.claim) if pod.pod is None else None
+    asked = asked_pod(options)
+    plan, findings = plan_one(options, asked)
+    drawing = read_plan_file(options.claim) if asked.pod is None else None
     if drawing is not None:
         # the cluster has the changes already
-        drawing = replace_fields(drawing, cluster=pod.cluster.name, layers=())
-    picture_page(pod.cluster, pod.plan, options.node, options.file, pod.manifests, drawing)
-    return _drawn(options, pod.plan, pod.cluster, pod.findings)
+        drawing = replace_fields(drawing, cluster=asked.cluster.name, layers=())
+    picture_page(asked.cluster, plan, options.node, options.file, _manifests(asked, plan, release_of(options)), drawing)
+    return _drawn(options, plan, asked.cluster, findings)
+
+
+def _manifests(asked: Asked, plan: Plan, release: KubernetesRelease) -> ManifestText:
+    """Return the claims of the pod as YAML, one manifest after the other."""
+    if asked.drawing is not None:
+        return manifest_yaml(asked.drawing, asked.cluster, release, plan=plan)
+    claims = asked.pod.claims.values() if asked.pod is not None else ()
+    return ManifestText("---\n".join(manifest_yaml(one, asked.cluster, release).text for one in claims))
 
 
 def _drawn(

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.claim_options import ClaimOptions, add_claims, add_gangs, is_gang, what_to_try
-from dra_lab.cli.one_pod import may_be_pod, plan_pod
 from dra_lab.cli.options import (
     POD_HELP,
     add_cluster,
@@ -20,17 +19,12 @@ from dra_lab.cli.options import (
     with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.workloads import asked_of
-from dra_lab.errors import InputError, UnsupportedFeature
-from dra_lab.index.pools import pools_of
-from dra_lab.model.cluster import Cluster
+from dra_lab.cli.plan_questions import plan_asked, plan_one
+from dra_lab.cli.workloads import asked_of, asked_pod, may_be_pod
+from dra_lab.errors import InputError
 from dra_lab.model.gang_verdicts import GangVerdict
-from dra_lab.model.names import DeviceID
-from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
 from dra_lab.model.pod_reason import Explanation
-from dra_lab.model.release import gates_of, release_of_text
-from dra_lab.model.trace import Trace
 from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import command_waits
 from dra_lab.topology.locality import device_names
@@ -39,9 +33,7 @@ from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangChoice
-    from dra_lab.planner.why.why_not import WhyNot
     from dra_lab.words.document import Part
-    from dra_lab.words.drawing_words import Noun
 
 EXAMPLES = (
     "dra-lab explain dump.json --pod team-a/train-7",
@@ -69,12 +61,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
-    from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
+    from dra_lab.gitops.explain import claim_explanation
+    from dra_lab.words.explain_claim import claim_json, claim_parts, steps_parts
     from dra_lab.words.plan_json import pod_outcome
+    from dra_lab.words.trace_words import Names
 
     about_pods = "claims" not in options and not (options.step or options.device)
     if about_pods and (options.pod or cluster_of(options).pods):
-        from dra_lab.gitops.pending import explain
+        from dra_lab.gitops.explain import explain
 
         reasons = explain(cluster_of(options), pod=options.pod, release=release_of(options), node=options.node)
         return _print_pods(options, reasons)
@@ -90,22 +84,15 @@ def run(options: argparse.Namespace) -> int:
     status = None if options.step or options.device or not options.claim else _explain_written_pod(options)
     if status is not None:
         return status
-    pod = plan_pod(options)
-    plan, cluster = pod.plan, pod.cluster
-    trace = _trace(plan, options)
-    device = _device(trace, cluster, options.device) if options.device else None
-    node = options.node or plan.node or (trace.node if trace is not None else "")
-    found, names = (None, {}) if device or options.step else _tests(plan, cluster, node)
-    if device is not None and trace is not None:
-        parts = device_parts(plan, trace, device, options.detail)
-    elif options.step and trace is not None:
-        from dra_lab.words.trace_words import Names
-
-        parts = steps_parts(trace, options.detail, Names(device_names(cluster, trace.node)))
-    else:
-        parts = node_parts(plan, trace, options.detail, found, names, cluster)
-    answer = partial(_json, plan, trace, device, found, names)
-    return print_answer(options, answer, parts, pod.findings, pod_outcome(plan))
+    asked = asked_pod(options)
+    plan, findings = plan_one(options, asked)
+    plain = {"node": options.node, "device": options.device, "search": options.step}
+    found = claim_explanation(asked.cluster, plan, **plain)
+    parts = claim_parts(found, options.detail, hints=True)
+    if options.step and not options.device and found.trace is not None:
+        names = Names(device_names(asked.cluster, found.trace.node))
+        parts = steps_parts(found.trace, options.detail, names)
+    return print_answer(options, partial(claim_json, found), parts, findings, pod_outcome(plan))
 
 
 def _one_claim(options: argparse.Namespace) -> ClaimOptions:
@@ -120,80 +107,6 @@ def _one_claim(options: argparse.Namespace) -> ClaimOptions:
         raise InputError(f"one --claim is explained at a time; leave out one of {names}")
     claim: ClaimOptions = options.claims[0]
     return claim
-
-
-def _trace(plan: Plan, options: argparse.Namespace) -> Trace[FirstFit] | None:
-    """Return kube-scheduler's search, None where the claim or the cluster gives none. Raises InputError if needed."""
-    try:
-        return plan.trace(options.node)
-    except (InputError, UnsupportedFeature):
-        if options.step or options.device:
-            raise
-        return None
-
-
-def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict[str, Noun]]:
-    """Return the tests of each request's devices on a node, with the nouns of the requests; None for no node."""
-    from msgspec.structs import replace
-
-    from dra_lab.planner.why.why_not import WhyNot, why_not
-    from dra_lab.words.drawing_words import nouns
-
-    if not node or not plan.sketch.requests:
-        return None, {}
-    release, own = cluster.target_release(release_of_text(plan.release)), plan.workloads[0].claims
-    claims = {claim.name if len(own) > 1 else "": claim for claim in own}
-    found = {name: why_not(cluster, sketch, node, release) for name, sketch in claims.items()}
-    called = {name: f"{name}:" if name else "" for name in claims}
-    merged = WhyNot(
-        node,
-        plan.fits,
-        tuple(replace(f, request=called[name] + f.request) for name, one in found.items() for f in one.funnels),
-        tuple(shortfall for one in found.values() for shortfall in one.shortfalls),
-        {called[name] + request: users for name, one in found.items() for request, users in one.users.items()},
-        use_known=cluster.claims_known,
-    )
-    every = ((called[name], nouns(sketch, cluster, release)) for name, sketch in claims.items())
-    return merged, {name + request: noun for name, known in every for request, noun in known.items()}
-
-
-def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> DeviceID:
-    """Return the device of an id, or of a name or published name of one device of the node. Raises InputError."""
-    node = trace.node if trace is not None else ""
-    gates = gates_of(release_of_text(trace.release if trace is not None else cluster.default_release))
-    there = [place.id for pool in pools_of(cluster, node, gates) for place in pool.devices]
-    names = device_names(cluster, node) if node else {}
-    found = [device for device in there if text in (str(device), device.device, names.get(device))]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"{len(found)} devices of {node} are called {text}: {', '.join(map(str, found[:4]))}")
-    from difflib import get_close_matches
-
-    known = [*map(str, there), *(device.device for device in there), *names.values()]
-    near = get_close_matches(text, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; it has {len(there)} devices, which dra-lab draw shows"
-    raise InputError(f"there is no device {text!r} on {node}{hint}")
-
-
-def _json(
-    plan: Plan,
-    trace: Trace[FirstFit] | None,
-    device: DeviceID | None,
-    tests: WhyNot | None,
-    names: dict[str, Noun],
-) -> dict[str, object]:
-    from dra_lab.words.explain_document import device_json, funnel_json, trace_json
-    from dra_lab.words.plan_json import plan_json
-
-    found = {**plan_json(plan), "kind": "Explanation"}
-    if tests is not None:
-        found["tests"] = funnel_json(tests, names)
-    if trace is not None:
-        found["scheduler"] = trace_json(trace)
-        if device is not None:
-            found["device"] = device_json(trace, device)
-    return found
 
 
 def _explain_written_pod(options: argparse.Namespace) -> int | None:
@@ -229,28 +142,27 @@ def _explain_gangs(options: argparse.Namespace) -> int:
     """Plan the gangs, replay the schedulers, print what is asked for, and return the exit status."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.planner.plan_workloads import plan_workloads
-    from dra_lab.words.plan_json import plan_outcome
+    from dra_lab.words.plan_json import answer_json, plain_value, plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
         if value:
             raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
-    release = release_of(options)
     given = asked_of(options)
     found: list[tuple[Workload, GangChoice]] = []
     with command_waits() as (show, cancel):
-        limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_workloads(given.cluster, given.every, progress=show, **limits)
+        plan = plan_asked(options, given, show, cancel, time_limit=_SECONDS)
         given = given.planned(plan)
         for one in given.gangs:
             common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
-            choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)
+            choices = gang_choices(given.cluster, one.gang, one.hierarchy, release_of(options), plan, **common)
             by_name = dict(zip(("kube-scheduler", "kueue", "kai", "volcano"), choices, strict=True))
             names = [options.scheduler] if options.scheduler else _REPLAYED
             found += ((one.gang, by_name[name]) for name in names)
     outcome = plan_outcome(plan)
     findings = with_cluster_findings(options, (*given.findings, *plan.findings))
-    answer = partial(_gang_json, plan, found, outcome, findings)
+    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
+    common = {"goals": map(plain_value, plan.goals), "schedulers": rows}
+    answer = partial(answer_json, "GangExplanation", outcome, findings, **common)
     return print_answer(options, answer, _gang_parts(options, plan, found), findings, outcome)
 
 
@@ -271,12 +183,3 @@ def _gang_parts(
         if options.scheduler and options.scheduler not in _REPLAYED:
             pin = _PIN if replay.verdict is GangVerdict.MAYBE else ""
             yield Words(f"dra-lab does not replay {replay.scheduler}. {pin}".rstrip())
-
-
-def _gang_json(
-    plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
-) -> dict[str, Any]:
-    from dra_lab.words.plan_json import answer_json, plain_value
-
-    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
-    return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

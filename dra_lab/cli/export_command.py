@@ -19,7 +19,6 @@ from dra_lab.cli.claim_options import (
     refuse_node_of_replicas,
     refuse_options,
 )
-from dra_lab.cli.one_pod import PodAnswer, plan_pod, pod_of
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
@@ -31,9 +30,11 @@ from dra_lab.cli.options import (
     setting_of,
 )
 from dra_lab.cli.output import NOT, add_output, add_write, print_findings, print_yaml, refuse_write, status_of
-from dra_lab.cli.workloads import GangInput, asked_of
+from dra_lab.cli.plan_questions import plan_asked, plan_one
+from dra_lab.cli.workloads import Asked, GangInput, asked_of, asked_pod
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.planner.budget import command_waits
 
@@ -131,8 +132,6 @@ def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.workload_file import read_workload
-    from dra_lab.session.outputs import Planned, bundle
-    from dra_lab.words.answer_sentence import answer_sentence
 
     refuse_write(options)
     fleet = is_fleet(options)
@@ -140,12 +139,13 @@ def run(options: argparse.Namespace) -> int:
         return _write(options, *_gang_bundle(options))
     _refuse(options)
     workload = read_workload(options.workload, options.template) if options.workload else None
-    pod = None if fleet else pod_of(options)
-    if pod is not None:
-        _refuse_too_many(pod.replicas, options.claim)
-        options.claims = [options.claims[0]._replace(replicas=pod.replicas)]
-    many = is_fleet(options) and (len(options.claims) > 1 or options.claims[0].replicas != 1)
-    kind = pod.subject.partition("/")[0].lower() or "pod" if pod is not None else "deployment" if many else "pod"
+    asked, kind = None if fleet else asked_pod(options), "pod"
+    if asked is not None and asked.pod is not None:
+        _refuse_too_many(asked.pod.replicas, options.claim)
+        options.claims = [options.claims[0]._replace(replicas=asked.pod.replicas)]
+        kind = asked.pod.subject.partition("/")[0].lower() or "pod"
+    elif fleet and (len(options.claims) > 1 or options.claims[0].replicas != 1):
+        kind = "deployment"
     example = options.example or (kind if kind in _EXAMPLES else "deployment")
     wanted = Wanted(
         example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate
@@ -158,16 +158,35 @@ def run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         options.claims = [options.claims[0]._replace(replicas=pods)]
-    if is_fleet(options):
-        return _run_fleet(options, wanted)
-    answer = plan_pod(options, search=False)
-    plan = answer.plan
-    if options.measure:
-        return _measure(options, answer)
-    _refuse_empty(options.claim, answer.sketch.requests)
-    asked = Planned(answer.cluster, plan, answer.sketch, node_of(options), setting_of(options, "goals"))
-    made = bundle(asked, _target(options), wanted, pin=options.pin)
-    return _write(options, made, plan, answer_sentence(plan, answer.cluster), (*made.findings, *answer.findings))
+    if asked is None or is_fleet(options):
+        if options.node:
+            refuse_node_of_replicas()
+        asked = asked_of(options)
+    return _export(options, asked, wanted)
+
+
+def _export(options: argparse.Namespace, asked: Asked, wanted: Wanted) -> int:
+    """Plan one pod or replicas, and write their manifests."""
+    from dra_lab.session.outputs import Planned, bundle
+    from dra_lab.words.answer_sentence import answer_sentence
+
+    found: tuple[Finding, ...] = ()
+    if asked.drawing is not None:
+        drawing = asked.drawing
+        plan, found = plan_one(options, asked, search=False)
+        if options.measure:
+            return _measure(options, asked.cluster, plan, drawing.name)
+        _refuse_empty(options.claim, drawing.requests)
+        what = Planned(asked.cluster, plan, drawing, node_of(options), setting_of(options, "goals"))
+    else:
+        for pod in asked.workloads:
+            _refuse_empty(pod.name, [request for claim in pod.claims for request in claim.requests])
+        with command_waits() as (show, cancel):
+            plan = plan_asked(options, asked, show, cancel, first_fit=False)
+        what, found = Planned(asked.cluster, plan), asked.findings
+    made = bundle(what, _target(options), wanted, pin=options.pin)
+    findings = (*made.findings, *found) if asked.drawing is not None else (*found, *made.findings)
+    return _write(options, made, plan, answer_sentence(plan, asked.cluster), findings)
 
 
 def _target(options: argparse.Namespace) -> Target:
@@ -176,7 +195,7 @@ def _target(options: argparse.Namespace) -> Target:
     return Target(release_of(options), options.api_version, options.kind, namespace_of(options))
 
 
-def _measure(options: argparse.Namespace, answer: PodAnswer) -> int:
+def _measure(options: argparse.Namespace, cluster: Cluster, plan: Plan, name: str) -> int:
     from dra_lab.exports.measure import measure_files
     from dra_lab.exports.written_files import write_files
     from dra_lab.manifests.file_text import expanded
@@ -186,8 +205,8 @@ def _measure(options: argparse.Namespace, answer: PodAnswer) -> int:
 
     if options.format == "yaml":
         raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
-    texts = measure_files(answer.cluster, answer.plan, Target(answer.release, namespace=namespace_of(options)))
-    written = write_files(expanded(options.dir), texts, {"name": answer.sketch.name}, overwrite=options.overwrite)
+    texts = measure_files(cluster, plan, Target(release_of(options), namespace=namespace_of(options)))
+    written = write_files(expanded(options.dir), texts, {"name": name}, overwrite=options.overwrite)
     files = [*map(str, written)]
     parts = (Sentence("Wrote two Jobs that measure the bandwidth with the link and without it."), Lines("Files", files))
     return print_answer(options, lambda: answer_json("Export", "fits", files=files), parts)
@@ -254,30 +273,6 @@ def _parts(
         yield Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
 
 
-def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
-    """Place the replicas, run first fit on their manifests, write them, print their paths."""
-    from dra_lab.planner.plan_workloads import plan_workloads
-    from dra_lab.session.outputs import Planned, bundle
-    from dra_lab.words.answer_sentence import answer_sentence
-
-    if options.node:
-        refuse_node_of_replicas()
-    target, asked = _target(options), asked_of(options)
-    for pod in asked.workloads:
-        _refuse_empty(pod.name, [request for claim in pod.claims for request in claim.requests])
-    goals = setting_of(options, "goals")
-    plan = plan_workloads(
-        asked.cluster,
-        asked.workloads,
-        release=target.release,
-        goals=goals,
-        objective=options.objective,
-        first_fit=False,
-    )
-    made = bundle(Planned(asked.cluster, plan), target, wanted, pin=options.pin)
-    return _write(options, made, plan, answer_sentence(plan), (*asked.findings, *made.findings))
-
-
 _SECONDS = 60.0
 
 
@@ -287,7 +282,6 @@ def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[
     Raises InputError for options that have no meaning for gangs.
     """
     from dra_lab.exports.gangs.gang_files import PlannedGang, gang_bundle
-    from dra_lab.planner.plan_workloads import plan_workloads
     from dra_lab.words.answer_sentence import answer_sentence
 
     _refuse_for_gang(options)
@@ -303,14 +297,16 @@ def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[
         message = f"--same writes selectors into claims, and the pods of {one.source} keep their own"
         raise InputError(f"{message}; leave --workload out and copy the selectors of the files into your claims")
     with command_waits() as (show, cancel):
-        plan = plan_workloads(
-            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel
-        )
+        plan = plan_asked(options, gangs, show, cancel, time_limit=_SECONDS)
     if len(apart := gangs.planned(plan).gangs) > 1:
         names = f"{apart[0].gang.replicas} of them"
         raise InputError(f"the replicas use different values of {one.gang.same[0]}; export {names} with --replicas")
     (one,) = apart
-    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
+    findings = gangs.findings
+    if workload is None and one.of_pods:
+        message = f"the files have example pods; the containers of {one.source} are not in them"
+        advice = "--workload FILE with the same file writes the levels and the node affinity into it."
+        findings = (Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice), *findings)
     given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
     planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
     pods: dict[str, Any] = {"namespace": namespace_of(options), "workload": workload, "has_claims": has_claims}
@@ -358,11 +354,3 @@ def _workload_of(options: argparse.Namespace, one: GangInput) -> tuple[WorkloadF
         message = f"the pods of {one.source} have their own claims"
         raise InputError(f"{message}; give --workload the same file, or --claim a claim")
     return read_workload(options.workload, options.template), False
-
-
-def _placeholders(one: GangInput) -> Iterator[Finding]:
-    """Yield that the pods of a file are not among the files that are written."""
-    if one.of_pods:
-        message = f"the files have example pods; the containers of {one.source} are not in them"
-        advice = "--workload FILE with the same file writes the levels and the node affinity into it."
-        yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)

@@ -6,6 +6,7 @@ import argparse
 
 from dra_lab.cli.output import FITS
 from dra_lab.cli.parser import complete_with
+from dra_lab.words.rule_catalogue import rule_catalogue, rule_entry
 
 EXAMPLES = (
     "dra-lab help clusters",
@@ -101,13 +102,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     topic = parser.add_argument(
         "topic", nargs="?", default="", metavar="TOPIC", help="clusters, plan-files, output, or a RULE"
     )
-    complete_with(topic, _topics)
-
-
-def _topics() -> list[str]:
-    from dra_lab.words.rule_catalogue import rule_catalogue
-
-    return [*TOPICS, *rule_catalogue()]
+    complete_with(topic, lambda: (*TOPICS, *rule_catalogue()))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -115,7 +110,5 @@ def run(options: argparse.Namespace) -> int:
     if options.topic in TOPICS or not options.topic:
         print(TOPICS.get(options.topic, _TOPICS))
         return FITS
-    from dra_lab.words.rule_catalogue import rule_entry
-
     print("\n".join(rule_entry(options.topic).lines()))
     return FITS

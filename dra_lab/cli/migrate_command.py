@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answ
 from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write, status_of
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
-from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, answer_json
 
 if TYPE_CHECKING:
     from dra_lab.gitops.folder import Manifests
@@ -70,18 +71,11 @@ def run(options: argparse.Namespace) -> int:
         print_yaml(found.texts)
         print_findings(options, found.findings)
         return status_of(outcome)
-    return print_answer(
-        options, lambda: _json(found, outcome, files), _parts(options, found, files), found.findings, outcome
-    )
-
-
-def _json(found: Migration, outcome: str, files: tuple[Path, ...]) -> dict[str, object]:
-    from dra_lab.words.plan_json import answer_json
-
     outcomes = dict.fromkeys(found.workloads, "migrated")
     outcomes |= {name: "partly-migrated" if name in outcomes else "not-migrated" for name in found.left}
-    objects = [{"object": name, "outcome": outcome} for name, outcome in outcomes.items()]
-    return answer_json("Migration", outcome, found.findings, objects=objects, files=[*map(str, files)])
+    objects = [{"object": name, "outcome": one} for name, one in outcomes.items()]
+    answer = partial(answer_json, "Migration", outcome, found.findings, objects=objects, files=[*map(str, files)])
+    return print_answer(options, answer, _parts(options, found, files), found.findings, outcome)
 
 
 def _parts(options: argparse.Namespace, found: Migration, files: tuple[Path, ...]) -> Iterator[Part]:

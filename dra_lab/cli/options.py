@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
@@ -63,23 +64,12 @@ _LEAVING_SECONDS = 30.0
 """Seconds for finding places for the pods of drained nodes."""
 
 
-class _AddLayer(argparse.Action):
-    """Keep a what-if change, in the order in which the options are given."""
-
-    def __call__(
-        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        del parser
-        from dra_lab.model.layers import read_layer
-
-        layer = read_layer((option_string or "").removeprefix("--"), values or "")
-        namespace.layers = (*namespace.layers, layer)
-
-
 def add_what_if(parser: argparse.ArgumentParser) -> None:
     """Declare the options that change the cluster before the planning: --add, --drain and so on."""
+    from dra_lab.model.layers import read_layer
+
     group = parser.add_argument_group("what if (repeatable, applied in the order given)")
-    parser.set_defaults(layers=())
+    parser.set_defaults(layers=[])
     options = {
         "--add": ("N=NODE", "with N more nodes like NODE; N=NODE@NEAR: in the rack and other domains of NEAR"),
         "--drain": ("NODE", "without NODE: its pods are planned again before anything else"),
@@ -88,30 +78,15 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
         "--without": ("DEVICE", "without a device: driver/pool/device"),
     }
     for name, (metavar, text) in options.items():
-        group.add_argument(name, action=_AddLayer, default=(), dest="layers", metavar=metavar, help=text)
+        kind = partial(read_layer, name.removeprefix("--"))
+        group.add_argument(name, action="append", type=kind, default=[], dest="layers", metavar=metavar, help=text)
     plain = {
         "--idle": "with nothing in use",
         "--publish-numa": "as if drivers published each NUMA node that dra-lab knows from the hardware",
     }
     for name, text in plain.items():
-        group.add_argument(name, action=_AddLayer, default=(), dest="layers", nargs=0, help=text)
-
-
-def with_layers_note(options: argparse.Namespace, parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield an answer with the what-if changes of the command after its first sentences."""
-    from dra_lab.words.document import Words
-
-    for number, part in enumerate(parts):
-        yield part
-        layers = layers_of(options)
-        if not number and layers:
-            where = "" if options.layers else f", from {' and '.join(plan_files(options))}"
-            yield Words(f"What if{where}: {'; '.join(layer.words for layer in layers)}.")
-
-
-def layers_json(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the field of an answer with the what-if changes of the command."""
-    return {"layers": [{"option": str(layer), "words": layer.words} for layer in layers_of(options)]}
+        layer = read_layer(name.removeprefix("--"), "")
+        group.add_argument(name, action="append_const", const=layer, default=[], dest="layers", help=text)
 
 
 def layers_of(options: argparse.Namespace) -> tuple[Layer, ...]:
@@ -119,8 +94,7 @@ def layers_of(options: argparse.Namespace) -> tuple[Layer, ...]:
 
     Raises InputError where the plan files differ.
     """
-    layers: tuple[Layer, ...] = setting_of(options, "layers") if "layers" in options else ()
-    return layers
+    return tuple(setting_of(options, "layers")) if "layers" in options else ()
 
 
 def check_cluster_options(options: argparse.Namespace) -> None:
@@ -313,12 +287,17 @@ def print_answer(
 
     `as_json` returns the JSON without the what-if changes. With -q the text has the sentences alone.
     """
-    from dra_lab.words.document import Sentence
+    from dra_lab.words.document import Sentence, Words
 
+    layers = layers_of(options)
     if options.format == "json":
-        print_json({**as_json(), **(layers_json(options) if "layers" in options else {})})
+        changes = [{"option": str(layer), "words": layer.words} for layer in layers]
+        print_json({**as_json(), **({"layers": changes} if "layers" in options else {})})
     else:
-        shown = (part for part in parts if options.detail != "answer" or isinstance(part, Sentence))
-        print_parts(with_layers_note(options, shown), outcome)
+        shown = [part for part in parts if options.detail != "answer" or isinstance(part, Sentence)]
+        if layers and shown:
+            where = "" if options.layers else f", from {' and '.join(plan_files(options))}"
+            shown.insert(1, Words(f"What if{where}: {'; '.join(layer.words for layer in layers)}."))
+        print_parts(shown, outcome)
     print_findings(options, findings)
     return status_of(outcome)

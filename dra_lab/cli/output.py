@@ -119,13 +119,6 @@ _BREAKS = {code: json.dumps(chr(code))[1:-1] for code in (*map(ord, "\n\r\t\v\f"
 _SHOWN = {code: f"\\u{code:04x}" for code in _OBEYED if chr(code) not in "\n\t"}  # as JSON writes them
 
 
-def _in_one_line(text: str) -> str:
-    """Return text with the line ends inside of it as escapes; those around it are the program's own."""
-    inside = text.strip("\r\n")
-    start = text.find(inside)
-    return text[:start] + inside.translate(_BREAKS) + text[start + len(inside) :] if inside else text
-
-
 class _Plain:
     """A stream that writes control characters, and those that turn the direction of text, as their escapes.
 
@@ -141,7 +134,9 @@ class _Plain:
         start = text[:1] if text[:1] == "\r" else ""
         shown = start + text[len(start) :].translate(_SHOWN)
         if self._in_lines:
-            shown = _in_one_line(shown)
+            # line ends inside become escapes; those around it are the program's own
+            inside = shown.strip("\r\n")
+            shown = shown.replace(inside, inside.translate(_BREAKS), 1) if inside else shown
         try:
             self._stream.write(shown)
         except UnicodeEncodeError:

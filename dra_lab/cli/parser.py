@@ -136,7 +136,7 @@ def complete_with(action: argparse.Action, words: Callable[[], Iterable[str]]) -
 
 def cluster_words() -> Iterator[str]:
     """Yield the samples, and the start of a kubeconfig's context."""
-    from dra_lab.sources import samples
+    from dra_lab.sources.samples import samples
 
     yield from (f"sample:{sample.name}" for sample in samples())
     yield "context:"
@@ -144,6 +144,6 @@ def cluster_words() -> Iterator[str]:
 
 def drawing_words() -> Iterator[str]:
     """Yield the example drawings of the samples."""
-    from dra_lab.sources import samples
+    from dra_lab.sources.samples import samples
 
     yield from (f"sample:{sample.name}/{example}" for sample in samples() for example in sample.examples)

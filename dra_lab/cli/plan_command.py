@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from dra_lab.cli.claim_options import (
     refuse_node_of_replicas,
     refuse_options,
 )
-from dra_lab.cli.one_pod import plan_pod, with_measured
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
@@ -31,20 +31,19 @@ from dra_lab.cli.options import (
     release_of,
     seconds,
     setting_of,
-    with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.plan_questions import Questions, started
-from dra_lab.cli.workloads import Asked, asked_of
+from dra_lab.cli.plan_questions import Questions, plan_asked, started
+from dra_lab.cli.workloads import Asked, asked_of, asked_pod
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.planner.budget import command_waits
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import Question
+    from dra_lab.gitops.claims_of_file import WrittenWorkload
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.running import Movable
     from dra_lab.words.plan_document import AfterPlan
@@ -106,59 +105,60 @@ def label(text: str) -> tuple[str, str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan and print the answer, for one pod and for many; return the exit status."""
+    """Plan and print the answer and what is known after it; return the exit status.
+
+    Raises InputError for options at odds.
+    """
+    from dra_lab.planner.arguments import is_one_pod
+
     if "claims" not in options and any(layer.change == "drain" for layer in options.layers):
         return _print_moves(options)
-    if options.make_room:
-        return _run_workloads(options)
-    if is_fleet(options) or is_gang(options):
-        return _run_workloads(options)
-    pod = plan_pod(options)
-    plan = with_measured(pod.plan, *options.measured) if options.measured else pod.plan
-    _write_steps(options, plan)
-    more = _one_of_many(options, pod.pod) if pod.pod is not None else ()
-    return _print(options, plan, pod.cluster, (*more, *pod.findings))
-
-
-def _run_workloads(options: argparse.Namespace) -> int:
-    """Place replicas and gangs, print the answer and what is known after it. Raises InputError for options at odds."""
-    from dra_lab.planner.arguments import is_one_pod
-    from dra_lab.planner.plan_workloads import plan_workloads
-
+    alone = not is_fleet(options)
     if is_gang(options):
         refuse_options(options)
-    release, asked = release_of(options), asked_of(options)
-    if options.node and not is_one_pod(asked.every):
+        alone = False
+    asked = asked_pod(options) if alone and not options.make_room else asked_of(options)
+    if options.node and asked.alone is None and not is_one_pod(asked.every):
         refuse_node_of_replicas()
     with command_waits() as (show, cancel):
-        common: dict[str, Any] = {
-            "release": release,
-            "goals": setting_of(options, "goals"),
-            "time_limit": options.time_limit,
-            "progress": show,
-            "cancel": cancel,
-        }
         if options.make_room:
-            plan = _with_room(options, asked, common)
+            plan = _with_room(options, asked, show, cancel)
             asked = changed(asked, cluster=plan.on or asked.cluster)
         else:
-            plan = plan_workloads(asked.cluster, asked.every, node=options.node, objective=options.objective, **common)
+            plan = plan_asked(options, asked, show, cancel)
         asked = asked.planned(plan)
-        plan = started(asked, plan, release, options.time_limit, cancel)
-        questions = Questions(options, asked.cluster, plan, release, show, cancel)
+        plan, findings = started(options, asked, plan, cancel)
+        questions = Questions(options, asked.cluster, plan, release_of(options), show, cancel)
         after = questions.after(asked)
-    plan = plan.checked_against(after.more.values())
-    _write_steps(options, plan)
-    findings = with_cluster_findings(options, (*asked.findings, *plan.findings, *questions.findings))
-    return _print(options, plan, asked.cluster, findings, after)
+    own, plan = plan.findings, plan.checked_against(after.more.values())
+    if more := (*questions.findings, *plan.findings[len(own) :]):
+        findings = sort_findings((*findings, *more))
+    if options.measured and asked.alone is not None:
+        plan = _with_measured(plan, *options.measured)
+    if options.steps is not None:
+        _write_steps(options.steps, plan)
+    several = () if asked.pod is None else _one_of_many(options, asked.pod)
+    return _print(options, plan, asked.cluster, (*several, *findings), after)
 
 
-def _with_room(options: argparse.Namespace, asked: Asked, common: dict[str, Any]) -> Plan:
+def _with_measured(plan: Plan, with_link: float, without_link: float) -> Plan:
+    """Return a plan with a person's own bandwidths. Raises InputError if it has no path that can be measured."""
+    from dra_lab.model.placement import measured_path, with_measured
+
+    path = measured_path(plan.regrets)
+    if not path:
+        raise InputError("without the link kube-scheduler allocates no GPU and NIC whose path can be measured")
+    return replace(plan, regrets=with_measured(plan.regrets, {path: (with_link, without_link)}))
+
+
+def _with_room(options: argparse.Namespace, asked: Asked, show: Any, cancel: threading.Event) -> Plan:
     """Return the plan with the moves that make room. Raises InputError for options that have no meaning with it."""
     from dra_lab.planner.make_room import make_room
 
     if options.node or options.objective != "replicas":
         raise InputError("--node and --objective have no meaning with --make-room; leave them out")
+    common: dict[str, Any] = {"goals": setting_of(options, "goals"), "time_limit": options.time_limit}
+    common |= {"release": release_of(options), "progress": show, "cancel": cancel}
     return make_room(asked.cluster, list(asked.every), movable=_movable_of(options), **common)
 
 
@@ -183,20 +183,18 @@ def _print_moves(options: argparse.Namespace) -> int:
     if options.export_autoscaler is not None:
         raise InputError("--export-autoscaler adds nodes for a claim; give --claim, or leave it out")
     plan = make_plan(cluster_of(options), [], release=release_of(options))
-    _write_steps(options, plan)
+    if options.steps is not None:
+        _write_steps(options.steps, plan)
     parts = detailed_parts(replace(plan, findings=()), detail=options.detail)
     outcome = FITS if all(move.node_to for move in plan.moves) else DOES_NOT_FIT
     return print_answer(options, lambda: plan_json(plan, AfterPlan()), parts, plan.findings, outcome)
 
 
-def _write_steps(options: argparse.Namespace, plan: Plan) -> None:
-    """Write the moves to the file of --steps."""
-    if options.steps is None:
-        return
+def _write_steps(file: Path, plan: Plan) -> None:
     from dra_lab.sources.drawing_files import write_whole
     from dra_lab.words.moves_document import steps_markdown
 
-    write_whole(options.steps, steps_markdown(plan))
+    write_whole(file, steps_markdown(plan))
 
 
 def _autoscaler_files(options: argparse.Namespace, added: AddedNodes | None) -> list[str]:
@@ -216,7 +214,7 @@ def _autoscaler_files(options: argparse.Namespace, added: AddedNodes | None) -> 
     return [*map(str, write_files(expanded(options.export_autoscaler), autoscaler_files(added), record))]
 
 
-def _one_of_many(options: argparse.Namespace, pod: Question) -> Iterator[Finding]:
+def _one_of_many(options: argparse.Namespace, pod: WrittenWorkload) -> Iterator[Finding]:
     """Yield that one pod was planned where its workload runs several."""
     if pod.replicas < 2:
         return
@@ -234,14 +232,12 @@ def _print(
     plan: Plan,
     cluster: Cluster,
     findings: Sequence[Finding],
-    after: AfterPlan | None = None,
+    after: AfterPlan,
 ) -> int:
     from dra_lab.words.document import Lines
     from dra_lab.words.plan_document import NAMES, detailed_parts
     from dra_lab.words.plan_json import plan_json, pod_outcome
 
-    if after is None:
-        after = Questions(options, cluster, plan, cluster.target_release(release_of(options))).after()
     wanted = options.export_autoscaler is not None
     files = _autoscaler_files(options, after.added) if wanted else []
     # those of the plan are among the findings that go to standard error

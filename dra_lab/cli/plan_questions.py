@@ -1,4 +1,4 @@
-"""The questions after a plan: how many more fit, which nodes help, what schedulers and queues do with gangs."""
+"""The plan of a command, and the questions after it: how many more fit, which nodes help, what schedulers do."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace as changed
 
-from dra_lab.cli.workloads import Asked, GangInput
-from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
+from dra_lab.cli.options import node_of, release_of, setting_of, with_cluster_findings
+from dra_lab.cli.workloads import Asked
+from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import claims_of
+from dra_lab.pinning.pod_start import searched, start_of
+from dra_lab.planner.budget import command_waits
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_outcome
 
 if TYPE_CHECKING:
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 
 _SECONDS = 30.0
 """Seconds for each question after the plan, where no time limit is given."""
+
+_SECONDS_ALONE = 60.0
+"""Seconds for the plan of one pod, where no time limit is given."""
 
 _TO_ADD = 10.0
 """Seconds for the nodes to add, which are a remark beside the answer."""
@@ -65,9 +72,10 @@ class Questions:
             "time_limit": self.seconds,
         }
 
-    def after(self, asked: Asked | None = None) -> AfterPlan:
-        """Return what is known after the plan; `asked` has the queues and files of the workloads, None for one pod."""
-        from dra_lab.planner.questions import how_many_more
+    def after(self, asked: Asked) -> AfterPlan:
+        """Return what is known after the plan; `asked` has the queues and files of the workloads."""
+        from dra_lab.planner.plan_pod import plan_pod
+        from dra_lab.planner.questions import how_many_more, largest_job, stranded
         from dra_lab.sketch.kind_counts import unread_words
         from dra_lab.words.plan_document import AfterPlan
 
@@ -85,31 +93,21 @@ class Questions:
                 total[workload.name] = now
         known = changed(known, more=more, total=total)
         if self.everything and not gangs:
-            known = self._capacity(known)
+            claims = [workload.claims[0] for workload in plan.workloads if workload.claims]
+            common = {**self._common, "after": plan}
+            jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
+            known = changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
         if not plan.fits and not plan.is_one_pod:
-            known = changed(known, alone=self._alone())
+            own: dict[str, Any] = {"release": self.release, "time_limit": 10.0}
+            single = [workload for workload in plan.workloads if not workload.is_gang]
+            known = changed(known, alone={one.name: plan_pod(self.cluster, one, **own) for one in single})
         known = changed(known, added=self._nodes_that_help())
-        return known if asked is None or not gangs else self._of_gangs(known, asked)
-
-    def _capacity(self, known: AfterPlan) -> AfterPlan:
-        from dra_lab.planner.fleet import largest_job, stranded
-
-        claims = [workload.claims[0] for workload in self.plan.workloads if workload.claims]
-        common = {**self._common, "after": self.plan}
-        jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
-        return changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
-
-    def _alone(self) -> dict[str, Plan]:
-        """Return the plan of one pod of each workload without gangs, where that is the reason."""
-        from dra_lab.planner.plan_pod import plan_pod
-
-        single = [workload for workload in self.plan.workloads if not workload.is_gang]
-        return {one.name: plan_pod(self.cluster, one, release=self.release, time_limit=10.0) for one in single}
+        return self._of_gangs(known, asked) if gangs else known
 
     def _nodes_that_help(self) -> AddedNodes | None:
         """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
         from dra_lab.model.node_type import NodeType
-        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+        from dra_lab.planner.questions import nodes_to_add
 
         outcome = plan_outcome(self.plan)
         of_gangs = self.plan.gangs and not self.plan.fits and outcome == DOES_NOT_FIT
@@ -156,44 +154,84 @@ class Questions:
         for one in asked.gangs:
             # Kueue was replayed with pods of which it is not known what they request of a node
             if not any(one.requests.values()) and any(c.replay.domains for c in choices.get(one.gang.name, ())):
-                self.findings.append(_unknown_requests(one))
+                message = (
+                    f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods "
+                    "on one node"
+                )
+                advice = "Write requests for the containers of the Job that you submit, and plan that Job."
+                self.findings.append(Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice))
         queues = {one.gang.name: one.queue for one in asked.gangs}
         return changed(known, choices=choices, verdicts=verdicts, queues=queues)
 
 
-def _unknown_requests(one: GangInput) -> Finding:
-    message = (
-        f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods on one node"
-    )
-    advice = "Write requests for the containers of the Job that you submit, and plan that Job."
-    return Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice)
+# --------------------------------------------------------------------- the plan itself
+
+
+def plan_asked(options: argparse.Namespace, asked: Asked, show: Any, cancel: threading.Event, **more: Any) -> Plan:
+    """Return the plan of what a command asks for; `more` are arguments of `plan_workloads` for workloads."""
+    from dra_lab.planner.plan_pod import plan_pod
+    from dra_lab.planner.plan_workloads import plan_workloads
+
+    limit: dict[str, Any] = {"time_limit": getattr(options, "time_limit", None)}
+    common: dict[str, Any] = {"release": release_of(options), "progress": show, "cancel": cancel}
+    if not asked.gangs:
+        common["goals"] = setting_of(options, "goals")
+    if asked.alone is not None:
+        limit = {"time_limit": limit["time_limit"] or _SECONDS_ALONE}
+        return plan_pod(asked.cluster, asked.alone, node=node_of(options), **common, **limit)
+    if "objective" in options:
+        common["objective"] = options.objective
+    return plan_workloads(asked.cluster, asked.every, node=options.node, **{**common, **limit, **more})
+
+
+def plan_one(options: argparse.Namespace, asked: Asked, *, search: bool = True) -> tuple[Plan, tuple[Finding, ...]]:
+    """Return the plan of one pod with all findings; see `started`."""
+    with command_waits() as (show, cancel):
+        return started(options, asked, plan_asked(options, asked, show, cancel), cancel, search=search)
 
 
 def started(
-    asked: Asked, plan: Plan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
-) -> Plan:
+    options: argparse.Namespace, asked: Asked, plan: Plan, cancel: threading.Event, *, search: bool = True
+) -> tuple[Plan, tuple[Finding, ...]]:
     """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
 
-    Its findings include those of the searches.
+    The findings are those of the plan, of what was read, of the searches and about the cluster. Without `search`, one
+    pod is not searched.
     """
-    from dra_lab.pinning.pod_start import searched, start_of
-
-    if not plan.pods or plan.gangs:
-        return plan
-    found = (*plan.findings, *_searches(asked, plan, release, _SECONDS if time_limit is None else time_limit, cancel))
+    found = [*asked.findings, *plan.findings]
+    if asked.alone is None and (not plan.pods or plan.gangs):
+        return plan, with_cluster_findings(options, found)
+    found += _searches(options, asked, plan, cancel, search=search)
+    findings = with_cluster_findings(options, found)
     if plan.is_one_pod:
-        plan, found = searched(plan, found)
-        return replace(plan, findings=found)
-    return replace(plan, start=start_of(found), findings=found)
+        return searched(plan, findings) if search else (plan, findings)
+    return replace(plan, start=start_of(findings)), findings
 
 
 def _searches(
-    asked: Asked, plan: Plan, release: KubernetesRelease, seconds: float, cancel: threading.Event
+    options: argparse.Namespace, asked: Asked, plan: Plan, cancel: threading.Event, *, search: bool
 ) -> Iterator[Finding]:
+    """Yield what kube-scheduler's searches for the pods do, and what is wrong with the manifest of a drawing.
+
+    A claim of a file is searched as the file has it, a drawing as its manifest will be.
+    """
+    from dra_lab.checks.document_checks import check_text
+    from dra_lab.exports.manifests import manifest_yaml
     from dra_lab.pinning.node_search import start_findings
 
-    common: dict[str, Any] = {"time_limit": seconds, "cancel": cancel}
-    with suppress(Cancelled):
-        for one in (one for one in plan.workloads if plan.placed[one.name] and not one.is_gang):
-            written = one.name in asked.written
-            yield from start_findings(one.claims, asked.cluster, release, one.name, written=written, **common)
+    release, seconds = release_of(options), getattr(options, "time_limit", None)
+    if asked.pod is not None:
+        yield from asked.pod.search(plan, time_limit=seconds or _SECONDS_ALONE, cancel=cancel)
+        return
+    pods = [(one.name, one.claims) for one in plan.workloads if plan.placed[one.name] and not one.is_gang]
+    fits = True
+    common: dict[str, Any] = {"time_limit": _SECONDS if seconds is None else seconds, "cancel": cancel}
+    # cancelled, or what no manifest can express: the plan says so
+    with suppress(DraLabError if asked.drawing is not None else Cancelled):
+        if asked.drawing is not None:
+            pods, fits = [(asked.drawing.name, claims_of(asked.drawing))], plan.fits
+            yield from check_text(manifest_yaml(asked.drawing, asked.cluster, release).text, "the manifest", release)
+            common["time_limit"] = _SECONDS
+        for name, claims in pods if search else ():
+            written = name in asked.written
+            yield from start_findings(claims, asked.cluster, release, name, written=written, fits=fits, **common)

@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print each sample with its examples; -q prints the names alone."""
-    from dra_lab.sources import samples
+    from dra_lab.sources.samples import samples
     from dra_lab.words.document import Part, Table, Words
     from dra_lab.words.plan_json import answer_json
 

@@ -75,8 +75,9 @@ def _hierarchies(options: argparse.Namespace) -> int:
 
 
 def _devices(options: argparse.Namespace) -> int:
-    from dra_lab.sources.foreign import make_cluster, read_inventory
     from dra_lab.sources.foreign.inventory import INVENTORY_HEAD, inventory_rows, inventory_values
+    from dra_lab.sources.foreign.made_slices import make_cluster
+    from dra_lab.sources.foreign.reading import read_inventory
     from dra_lab.words.document import Sentence, Table, Words
     from dra_lab.words.facts import counted
     from dra_lab.words.plan_json import answer_json

@@ -17,13 +17,15 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Origin
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload, asked_name, workload_of
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import Question
+    from dra_lab.gitops.claims_of_file import WrittenWorkload
     from dra_lab.model.plan import Plan
-    from dra_lab.model.sketch import PodDrawing
+    from dra_lab.model.sketch import ClaimSketch, PodDrawing
     from dra_lab.pinning.gang_fills import Requests
+    from dra_lab.planner.pod_claims import Planned
 
 MOST_GANGS = 10_000
 _WORKER = "worker"
@@ -44,16 +46,24 @@ class GangInput(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """The gangs and the other workloads of a command, the cluster to plan them on, and findings.
+    """What a command asks for, the cluster to plan it on, and findings: gangs and other workloads, or one pod.
 
-    `written` are the workloads whose claims are manifests, not drawings.
+    `written` are the workloads whose claims are manifests, not drawings. `pod` is the only pod that is asked for, with
+    the claims that it holds and the nodes that it may use, and `drawing` a claim or drawing alone.
     """
 
-    gangs: tuple[GangInput, ...]
-    workloads: tuple[Workload, ...]
     cluster: Cluster
-    findings: tuple[Finding, ...]
-    written: frozenset[str]
+    gangs: tuple[GangInput, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    written: frozenset[str] = frozenset()
+    pod: WrittenWorkload | None = None
+    drawing: ClaimSketch | None = None
+
+    @property
+    def alone(self) -> Planned | None:
+        """Return what is planned as one pod, None for workloads."""
+        return self.drawing if self.pod is None else self.pod.planned
 
     @property
     def every(self) -> tuple[Workload, ...]:
@@ -80,7 +90,7 @@ def asked_of(options: argparse.Namespace) -> Asked:
     A name that comes again gets a number. Raises InputError for levels that the cluster lacks, for pods that are
     admitted to different nodes, and for what replicas cannot have: claims that are allocated already or that all share.
     """
-    from dra_lab.topology.gang_levels import gang_with_levels
+    from dra_lab.topology.hierarchies import gang_with_levels
 
     reading = _Reading(options)
     for one in options.claims:
@@ -95,7 +105,44 @@ def asked_of(options: argparse.Namespace) -> Asked:
     for each in reading.gangs:
         gang, hierarchy = gang_with_levels(each.gang, on, each.source)
         gangs.append(changed(each, gang=gang, hierarchy=hierarchy))
-    return Asked(tuple(gangs), tuple(reading.workloads), on, tuple(reading.findings), frozenset(reading.written))
+    return Asked(on, tuple(gangs), tuple(reading.workloads), tuple(reading.findings), frozenset(reading.written))
+
+
+def asked_pod(options: argparse.Namespace) -> Asked:
+    """Return the pod, claim or drawing in a command's --claim; without one, the pod of the cluster that --pod names.
+
+    Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
+    """
+    from dra_lab.gitops.claims_of_file import read_cluster_pod
+
+    claim, read, release = options.claim, cluster_of(options), release_of(options)
+    name = (options.claims[0].pod if "claims" in options else "") or getattr(options, "pod", "")
+    found = _read_claim(claim, name, read, release) if claim else read_cluster_pod(read, name, release)
+    if not isinstance(found, tuple):
+        return Asked(found.cluster, findings=found.findings, pod=found)
+    drawing, on = found
+    written = frozenset[str]() if claim in plan_files(options) else frozenset((drawing.name,))
+    return Asked(on, drawing=drawing, written=written)
+
+
+def _read_claim(
+    claim: str, name: str, cluster: Cluster, release: KubernetesRelease
+) -> WrittenWorkload | tuple[ClaimSketch, Cluster]:
+    """Return the pod of a file, or a claim or drawing alone with the cluster and the classes of the file."""
+    from dra_lab.gitops.claims_of_file import read_pod
+    from dra_lab.gitops.folder import with_own_classes
+    from dra_lab.session import read_sketch
+
+    pod = read_pod(claim, cluster, release, pod=name) if may_be_pod(claim) else None
+    if pod is not None:
+        return pod
+    refuse_pod(claim, name)
+    return read_sketch(claim), with_own_classes(claim, cluster)
+
+
+def may_be_pod(claim: str) -> bool:
+    """Say whether a --claim may be a file with a pod."""
+    return not claim.startswith("sample:") and not claim.endswith(".dralab.yaml")
 
 
 class _Reading:
@@ -221,26 +268,22 @@ class _Reading:
         self.workloads.append(Workload(name, tuple(claims), replicas=pods))
         return name
 
-    def _read_pod(self, one: ClaimOptions) -> Question:
-        from dra_lab.gitops.claims_of_file import Question, read_pod
-        from dra_lab.gitops.folder import with_own_classes
+    def _read_pod(self, one: ClaimOptions) -> WrittenWorkload:
+        from dra_lab.gitops.claims_of_file import WrittenWorkload
         from dra_lab.index.not_read import refuse_not_read
-        from dra_lab.session import read_sketch
 
-        pod = read_pod(one.claim, self._cluster, self.release, pod=one.pod or "")
-        if pod is not None:
-            if pod.admitted is not None:
+        found = _read_claim(one.claim, one.pod or "", self._cluster, self.release)
+        if not isinstance(found, tuple):
+            if found.admitted is not None:
                 refuse_not_read(self._cluster, (), selects_nodes=True)
-            self._places.add(pod.admitted)
-            return pod
-        refuse_pod(one.claim, one.pod or "")
-        sketch, pinned = read_sketch(one.claim), _pinned_node(one.claim, self._cluster)
+            self._places.add(found.admitted)
+            return found
+        pinned = _pinned_node(one.claim, self._cluster)
         self._pinned = self._pinned or pinned is not None
         self._places.add(pinned)
-        on = with_own_classes(one.claim, self._cluster)
-        return Question("", Origin(), {sketch.name: sketch}, on, self.release)
+        return WrittenWorkload("", Origin(), {found[0].name: found[0]}, found[1], self.release)
 
-    def _refuse_shared(self, claim: str, pod: Question, number: int) -> None:
+    def _refuse_shared(self, claim: str, pod: WrittenWorkload, number: int) -> None:
         """Raise InputError for claims of a pod that its replicas, or an earlier pod, would share."""
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)

@@ -18,14 +18,6 @@ def device_kind(known: DriverProfile, lookup: Lookup) -> str:
     return next((rule.kind for rule in known.kinds if holds(rule.when, lookup)), "other")
 
 
-def kind_of_driver(known: DriverProfile) -> str | None:
-    """Return the kind of every device of a driver, None where the attributes of each decide (`device_kind`)."""
-    rules = known.kinds
-    if not rules:
-        return "other"
-    return None if rules[0].when else rules[0].kind
-
-
 def device_label(known: DriverProfile, lookup: Lookup) -> str:
     """Return the model name of a device for people, never empty; text from the cluster, to be escaped when shown."""
     return _filled(known.labels, lookup) or known.title

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.drivers import device_kind
+from dra_lab.drivers.kinds import device_kind
 from dra_lab.drivers.profiles import profile
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.exports.readme import file_list
@@ -143,7 +143,12 @@ def autoscaler_files(added: AddedNodes, *, namespace: str = "") -> dict[str, str
         raise InputError(f"no nodes are added, so nothing is written. {added_sentence(added)}")
     needed = _needed(added)
     groups = _groups(added)
-    machines = {one.file: _machine_deployment(one, namespace, needed) for one in groups}
+    machines: dict[str, str] = {}
+    for one in groups:
+        place = {"namespace": namespace} if namespace else {}
+        metadata = {"name": one.name, **place, "annotations": dict(one.annotations)}
+        document = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "metadata": metadata}
+        machines[one.file] = _comment(CLUSTER_API, _result(one), needed) + dump_yaml(document)
     overlays: dict[str, str] = {}
     specs: list[dict[str, Any]] = []
     for one in groups:
@@ -263,13 +268,6 @@ def _unseen(added: AddedNodes, one: AddedCount, node: Node, driver: str, count: 
 
 def _pods(added: AddedNodes, nodes: Collection[str]) -> list[PlacedPod]:
     return [pod for pod in added.plan.pods if pod.node in nodes] if added.plan is not None else []
-
-
-def _machine_deployment(group: _Group, namespace: str, needed: frozenset[str]) -> str:
-    place = {"namespace": namespace} if namespace else {}
-    metadata = {"name": group.name, **place, "annotations": dict(group.annotations)}
-    document = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "metadata": metadata}
-    return _comment(CLUSTER_API, _result(group), needed) + dump_yaml(document)
 
 
 def _result(group: _Group) -> Iterator[str]:

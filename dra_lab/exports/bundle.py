@@ -14,9 +14,9 @@ import msgspec
 
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
-from dra_lab.exports.readme import Exported, extra_texts
-from dra_lab.exports.simulation import UNKNOWN, Simulation, export_answer, simulation_of
-from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy, requested_twice
+from dra_lab.exports.readme import extra_texts
+from dra_lab.exports.simulation import UNKNOWN, export_answer, simulation_of
+from dra_lab.exports.workload import kustomize_patch, patch_copy, requested_twice
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -30,6 +30,7 @@ from dra_lab.pinning.pod_start import RUN_TIME_ERROR
 from dra_lab.sketch.claim_objects import KINDS, Affinity, Target
 from dra_lab.words.facts import sentence
 from dra_lab.words.plan_json import FITS, plan_json, plan_outcome
+from dra_lab.words.scheduler_sentences import Simulation
 
 KUSTOMIZATION = "kustomization.yaml"
 ANNOTATION = "dra-lab"
@@ -169,15 +170,17 @@ def make_bundle(
         texts |= {name: _annotated(texts[name], inputs) for one in files for name in one.claim_files}
     patch = ""
     if wanted.workload is not None:
-        made = _patched(wanted, wanted.workload, files[0], subjects[0])
+        make, own = kustomize_patch if wanted.patch else patch_copy, subjects[0]
+        claims, entries = files[0].claims, own.written.claims
+        made = make(wanted.workload, claims, container=wanted.container, affinity=own.affinity, entries=entries)
         texts[made.name], patch = made.text, made.name if wanted.patch else ""
         findings += made.findings
+        findings += (twice for claim in claims for twice in requested_twice(wanted.workload, claim))
     texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, wanted.workload)
     title, simulation = ", ".join(one.name for one in subjects), simulation_of(answer, written.replay)
     record = target_record(title, drawings, cluster, target) | _run_record(answer, written)
     drawn = [claim for one in subjects for claim in claims_of(one.written)]
-    export = Exported(title, cluster, target, drawn, answer, written, simulation)
-    texts |= extra_texts(wanted.extra, [*texts], export)
+    texts |= extra_texts(wanted.extra, [*texts], title, drawn, cluster, target, answer, written, simulation)
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, written.pinned_plan)
 
 
@@ -248,14 +251,6 @@ def _manifests(
             seen.add(name)
         found.append(files)
     return found
-
-
-def _patched(wanted: Wanted, workload: WorkloadFile, files: ManifestFiles, subject: _Subject) -> Patched:
-    make = kustomize_patch if wanted.patch else patch_copy
-    entries, affinity = subject.written.claims, subject.affinity
-    made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=entries)
-    twice = (one for claim in files.claims for one in requested_twice(workload, claim))
-    return Patched(made.name, made.text, (*made.findings, *twice))
 
 
 def _unplaced(plan: Plan) -> Iterator[Finding]:

@@ -129,7 +129,11 @@ def manifest_files(
         compiled = compile_claim(part, cluster, target.release)
         claim = claim_object(compiled, own, target)
         if by_spec:
-            claim = structs.replace(claim, metadata=structs.replace(claim.metadata, name=_with_digest(claim)))
+            import hashlib  # a plan does not need it
+
+            spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
+            named = f"{claim.metadata.name[:54].rstrip('-')}-{hashlib.sha256(json.encode(spec)).hexdigest()[:8]}"
+            claim = structs.replace(claim, metadata=structs.replace(claim.metadata, name=named))
         body, placed = _with_letters(drawn, compiled, dump_yaml(plain(claim, target)), target.kind)
         head = _header(part, drawn, target, compiled, notes, sketch.name if mark else "")
         file = f"{KINDS[target.kind].lower()}{f'-{claim.metadata.name}' if mark or several else ''}.yaml"
@@ -154,15 +158,6 @@ def manifest_files(
     if plan is not None:
         findings += [finding for finding in plan.findings if finding.rule == "link-not-writable"]
     return ManifestFiles(texts, tuple(claims), tuple(files), tuple(spans), sort_findings(dict.fromkeys(findings)))
-
-
-def _with_digest(claim: ResourceClaimTemplate | ResourceClaim) -> str:
-    """Return the name of a claim with a digest of its spec."""
-    import hashlib
-
-    spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
-    mark = hashlib.sha256(json.encode(spec)).hexdigest()[:8]
-    return f"{claim.metadata.name[:54].rstrip('-')}-{mark}"
 
 
 def _with_letters(

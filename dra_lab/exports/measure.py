@@ -59,7 +59,12 @@ def measure_files(cluster: Cluster, plan: Plan, target: Target) -> Mapping[str, 
         if target.namespace:
             metadata["namespace"] = target.namespace
         job = dump_yaml({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
-        texts[f"job-{suffix}.yaml"] = (dump_yaml(_service(metadata)) + "---\n" if nics else "") + job
+        if nics:
+            selector = {"batch.kubernetes.io/job-name": name}
+            service = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector}
+            head = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+            job = f"{dump_yaml({**head, 'spec': service})}---\n{job}"
+        texts[f"job-{suffix}.yaml"] = job
     own = name.removesuffix("-without-link")
     texts["README.md"] = _readme(own, list(texts), nics=bool(nics), target=target)
     return texts
@@ -101,12 +106,6 @@ def _perftest(name: str, nodes: tuple[str, ...], gpus: int) -> dict[str, Any]:
 
 def _container(name: str, image: str, command: str) -> dict[str, Any]:
     return {"name": name, "image": image, "command": ["sh", "-c", command]}
-
-
-def _service(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    selector = {"batch.kubernetes.io/job-name": metadata["name"]}
-    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": dict(metadata), "spec": spec}
 
 
 def _readme(name: str, files: list[str], *, nics: bool, target: Target) -> str:

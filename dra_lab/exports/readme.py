@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import InputError
-from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload import COMPONENT_PATCH
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
@@ -17,6 +16,7 @@ from dra_lab.sketch.claim_objects import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
 from dra_lab.words.plan_document import goals_table, workloads_table
+from dra_lab.words.scheduler_sentences import Simulation
 
 
 @dataclass(frozen=True)
@@ -31,39 +31,35 @@ EXTRA_FILES: Mapping[str, ExtraFiles] = {"report": ExtraFiles("README and pictur
 """Every choice of extra files, for the command line, the Export sheet and Python."""
 
 
-@dataclass(frozen=True)
-class Exported:
-    """An export to which files are added: its title, its claims, and its plan, None if it was not planned."""
-
-    title: str
-    cluster: Cluster
-    target: Target
-    claims: Sequence[ClaimSketch]
-    plan: Plan | None
-    written: Written
-    simulation: Simulation
-
-
-def extra_texts(wanted: Sequence[str], files: Sequence[str], export: Exported) -> dict[str, str]:
+def extra_texts(
+    wanted: Sequence[str],
+    files: Sequence[str],
+    title: str,
+    claims: Sequence[ClaimSketch],
+    cluster: Cluster,
+    target: Target,
+    plan: Plan | None,
+    written: Written,
+    simulation: Simulation,
+) -> dict[str, str]:
     """Return the texts of the wanted extra files by name; `files` are those that the folder has besides.
 
-    Raises InputError for a name that is not in `EXTRA_FILES`.
+    `plan` is None for an export that was not planned. Raises InputError for a name that is not in `EXTRA_FILES`.
     """
     if unknown := next((name for name in wanted if name not in EXTRA_FILES), None):
         raise InputError(f"there are no extra files {unknown!r}; use {', '.join(EXTRA_FILES)}")
     if "report" not in wanted:
         return {}
-    plan, texts = export.plan, {}
-    if plan is not None and plan.is_one_pod and plan.node in export.cluster.node_by_name:
-        texts["picture.svg"] = hardware_svg(export.cluster, plan.node, plan=plan)
-    found, replay = export.simulation, export.written.replay
+    texts, replay = {}, written.replay
+    if plan is not None and plan.is_one_pod and plan.node in cluster.node_by_name:
+        texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
     parts = [
-        f"# {marked_up(export.title)}",
-        *_answer(export.cluster, plan),
-        marked_up(f"{found.sentence} {found.detail}".rstrip()),
+        f"# {marked_up(title)}",
+        *_answer(cluster, plan),
+        marked_up(f"{simulation.sentence} {simulation.detail}".rstrip()),
         *([f"Simulated with a copy of kube-scheduler's first fit: {marked_up(replay.sentence)}"] if replay else ()),
-        *_pins(export.written.pinned_plan),
-        *_use(export.claims, export.target, is_component=COMPONENT_PATCH in files),
+        *_pins(written.pinned_plan),
+        *_use(claims, target, is_component=COMPONENT_PATCH in files),
         "## Files",
         file_list([*files, *texts]),
         "`plan.json` contains the plan, the result of the simulation, and the digest of each file.",

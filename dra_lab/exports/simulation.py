@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from dra_lab.findings import sentence_case
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.pinning.plan_replay import Miss, Replay
 from dra_lab.words.facts import goal_words, sentence
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
+from dra_lab.words.scheduler_sentences import Simulation
 
 _PAIRS = "unpaired"
 EVERY_NODE = "on every node it may choose"
-
-
-class Simulation(Struct, frozen=True):
-    """What our copy of kube-scheduler does with the manifests of an export.
-
-    `achieves` says whether it allocates every planned replica as planned, None if that is not known; `sentence` says it
-    in words, and `detail` why it does something else.
-    """
-
-    achieves: bool | None
-    sentence: str
-    detail: str = ""
 
 
 UNKNOWN = Simulation(None, "There is no answer yet, so kube-scheduler was not simulated.")
@@ -110,11 +97,10 @@ def _missed(replay: Replay, why: str) -> Simulation:
     miss = replay.misses[0] if replay.misses else Miss("", 0, "", "")
     if miss.ours is None or miss.theirs is None:
         return Simulation(False, f"kube-scheduler does not allocate this plan: its pod {miss.why}.")
+    taken, ours = f"devices with {goal_words(miss.theirs)}", goal_words(miss.ours)
     if miss.theirs.goal == _PAIRS and miss.theirs.of:
-        taken, ours = f"allocates {_pairs(miss.theirs)} pairs", f"{_pairs(miss.ours)}"
-    else:
-        taken, ours = f"allocates devices with {goal_words(miss.theirs)}", goal_words(miss.ours)
-    text = f"kube-scheduler {taken} on a node like {miss.node}; the plan has {ours}."
+        taken, ours = f"{_pairs(miss.theirs)} pairs", _pairs(miss.ours)
+    text = f"kube-scheduler allocates {taken} on a node like {miss.node}; the plan has {ours}."
     return Simulation(False, text, sentence(sentence_case(miss.because)))
 
 

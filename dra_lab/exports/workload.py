@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Mutable
 from dataclasses import dataclass
 from typing import Any
 
-from dra_lab.drivers.device_plugins import plugin_resource
+from dra_lab.drivers.profiles import plugin_resource
 from dra_lab.errors import InputError
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.device_asks import containers, extended_resources
-from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
+from dra_lab.manifests.pod_templates import PodField, pod_fields
 from dra_lab.manifests.yaml_file import YamlFile
-from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.manifests.yaml_text import dump_yaml, load_yaml, value_at
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.sketch.claim_objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 
@@ -204,18 +204,16 @@ def _container(spec: Mapping[str, Any], name: str) -> Any:
     """Return the container of that name; without one, the first that asks for devices today, or the first."""
     found = _containers(spec)
     if not name and found:
-        return next((item for item in found if _uses_devices(item)), found[0])
+        for item in found:
+            resources = item.get("resources")
+            if (isinstance(resources, Mapping) and resources.get("claims")) or extended_resources(item):
+                return item
+        return found[0]
     for item in found:
         if item.get("name") == name:
             return item
     names = ", ".join(str(item.get("name")) for item in found) or "none"
     raise InputError(f"there is no container {name!r}; containers: {names}" if name else "the pod has no container")
-
-
-def _uses_devices(container: Mapping[str, Any]) -> bool:
-    resources = container.get("resources")
-    claims = resources.get("claims") if isinstance(resources, Mapping) else None
-    return bool(claims or extended_resources(container))
 
 
 def _list(value: MutableMapping[str, Any], key: str) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 from dra_lab.errors import ExportError, InputError, SourceError
 from dra_lab.manifests.device_asks import requested_devices
 from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
-from dra_lab.manifests.pod_templates import RUNTIMES, PodField, pod_fields, value_at
-from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.manifests.pod_templates import RUNTIMES, PodField, pod_fields
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml, value_at
 
 MAX_FILE_BYTES = 16 * 2**20
 

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -167,18 +167,18 @@ def _plan(
             f"{names} {verb} written by an earlier export, and this one would remove it, so nothing is written. Move "
             "it away, choose another folder, or use --overwrite"
         )
-    left = {name: _kept_digest(there[name], digests) for name, digests in (known or {}).items() if name in without}
+    left: dict[str, str] = {}
+    for name, digests in (known or {}).items():
+        if name in without:
+            text = there[name]
+            # any one of them if a person edited the file
+            left[name] = own if text is not None and (own := digest(text)) in digests else min(digests)
     files = left | {name: digest(text) for name, text in texts.items()}
     old = left | {name: digest(text) for name in (*changed, *stale) if (text := there[name]) is not None}
     head = {"apiVersion": RECORD_VERSION, **record, "files": files}
     return _Step(
         changed, stale, _json({**head, "replaced": old}), _json({**head, **({"replaced": left} if left else {})})
     )
-
-
-def _kept_digest(text: str | None, digests: frozenset[str]) -> str:
-    """Return that of the digests which a file has, any one if a person edited it."""
-    return next((one for one in sorted(digests) if text is not None and one == digest(text)), min(digests))
 
 
 def _is_ours(text: str | None, digests: frozenset[str]) -> bool:
@@ -253,7 +253,11 @@ def file_changes(folder: str | Path, texts: Mapping[str, str]) -> tuple[FileChan
             raise ExportError(f"{str(folder)!r} is a file; give a folder")
         known = known_digests(place) or {}
         found = [_change(place, name, text, known.get(name, frozenset())) for name, text in texts.items()]
-        return (*found, *_removed(place, texts, known))
+        for name, digests in known.items():
+            old = _shown(place / name) if name not in texts else None
+            if old is not None and digest(old) in digests:
+                found.append(FileChange(name, "removed", changed_lines(old, "")))
+        return tuple(found)
     except OSError as error:
         raise ExportError(f"{str(error.filename or place)!r} cannot be read: {error.strerror or error}") from None
 
@@ -265,13 +269,6 @@ def _change(folder: Path, name: str, text: str, known: frozenset[str]) -> FileCh
     if old == text:
         return FileChange(name, "unchanged", tuple(f" {line}" for line in text.splitlines()))
     return FileChange(name, "changed" if digest(old) in known else "edited", changed_lines(old, text))
-
-
-def _removed(folder: Path, texts: Mapping[str, str], known: Mapping[str, frozenset[str]]) -> Iterator[FileChange]:
-    for name, digests in known.items():
-        old = _shown(folder / name) if name not in texts else None
-        if old is not None and digest(old) in digests:
-            yield FileChange(name, "removed", changed_lines(old, ""))
 
 
 def _shown(path: Path) -> str | None:

@@ -43,7 +43,7 @@ from dra_lab.sketch.read_back import sketch_of
 
 
 @dataclass(frozen=True)
-class Question:
+class WrittenWorkload:
     """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
 
     `cluster` has the DeviceClasses of the files. `named` are the claims that all pods share (`resourceClaimName`), each
@@ -133,7 +133,9 @@ class Question:
             return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
 
 
-def questions_of(objects: WrittenObjects, pods: Sequence[PodTemplate], findings: list[Finding]) -> list[Question]:
+def questions_of(
+    objects: WrittenObjects, pods: Sequence[PodTemplate], findings: list[Finding]
+) -> list[WrittenWorkload]:
     """Return the questions about pods; what keeps a claim from being planned is added to `findings`.
 
     A claim or template that is not among the manifests may be one that the cluster has. A workload that names any other
@@ -157,7 +159,7 @@ def questions_of(objects: WrittenObjects, pods: Sequence[PodTemplate], findings:
         sketch = _sketch(findings, document.at(claim.path), claim.spec, document.name)
         if sketch is not None:
             also, on = tuple(copy.at("") for copy in claim.copies), (objects.cluster, objects.release)
-            questions.append(Question(subject, document.at(""), {document.name: sketch}, *on, copies=also))
+            questions.append(WrittenWorkload(subject, document.at(""), {document.name: sketch}, *on, copies=also))
     return questions
 
 
@@ -178,7 +180,7 @@ def _copies(objects: WrittenObjects, pods: Sequence[PodTemplate]) -> Mapping[int
 
 def question_of(
     objects: WrittenObjects, pod: PodTemplate, subject: str, findings: list[Finding] | None = None
-) -> Question | None:
+) -> WrittenWorkload | None:
     """Return what a pod asks for; None if one of its claims is nowhere.
 
     Without `findings`, a claim that cannot be planned is raised. With them it is added to them, and the return value is
@@ -206,13 +208,13 @@ def question_of(
     known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
     if len(known) < len(sketches) or not (known or allocated or findings is None):
         return None
-    return Question(
+    return WrittenWorkload(
         subject,
         place,
         known,
         cluster,
         release,
-        pod.replicas,
+        pod.pods,
         named,
         pod.spec,
         pod.per_node,
@@ -236,7 +238,9 @@ def _sketch(findings: list[Finding] | None, place: Origin, spec: ResourceClaimSp
 _SOME = 6
 
 
-def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> Question | None:
+def read_pod(
+    source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = ""
+) -> WrittenWorkload | None:
     """Return the pod that a file or folder asks for, None where it holds one claim or drawing alone.
 
     A Pod, Deployment or any other object with a pod template stands with its ResourceClaimTemplates in the file or
@@ -263,7 +267,7 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     return _without_pod(objects)
 
 
-def read_cluster_pod(cluster: Cluster, name: str, release: KubernetesRelease) -> Question:
+def read_cluster_pod(cluster: Cluster, name: str, release: KubernetesRelease) -> WrittenWorkload:
     """Return a pod of the cluster with its claims. Raises InputError for an unknown pod, SourceError for its claims."""
     pod = template_of(pod_named(cluster, name), cluster)
     return _of_pod(WrittenObjects.read(Manifests(), cluster, release), pod, pod.subject)
@@ -287,7 +291,7 @@ def waiting_pod(
 
 def pods_with_claims(
     manifests: Manifests, cluster: Cluster, release: KubernetesRelease
-) -> tuple[tuple[PodTemplate, Question | None], ...]:
+) -> tuple[tuple[PodTemplate, WrittenWorkload | None], ...]:
     """Return every pod template of manifests with what its pods ask for, None if they request no devices.
 
     Raises as `read_pod`.
@@ -334,7 +338,7 @@ def _raise(findings: Sequence[Finding]) -> None:
             raise ManifestError(finding.message, origin=finding.origin)
 
 
-def _without_pod(objects: WrittenObjects) -> Question:
+def _without_pod(objects: WrittenObjects) -> WrittenWorkload:
     sketches: dict[str, ClaimSketch] = {}
     for claim in every_claim(objects.claims):
         name = claim.document.name or "claim"
@@ -349,10 +353,10 @@ def _without_pod(objects: WrittenObjects) -> Question:
         "Give the pod as well, or one claim at a time.",
     )
     findings = (finding,) if len(sketches) > 1 else ()
-    return Question("", Origin(), sketches, objects.cluster, objects.release, findings=findings)
+    return WrittenWorkload("", Origin(), sketches, objects.cluster, objects.release, findings=findings)
 
 
-def _of_pod(objects: WrittenObjects, pod: PodTemplate, subject: str) -> Question:
+def _of_pod(objects: WrittenObjects, pod: PodTemplate, subject: str) -> WrittenWorkload:
     findings = list(check_references(objects, pod))
     _raise([*findings, *amount_findings(pod)])
     missing = next((one for one in findings if one.rule == "claim-not-given"), None)

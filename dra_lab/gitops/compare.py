@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from dra_lab.errors import InputError, ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.folder import MAX_FILE_BYTES, MAX_FILES, Manifests, is_manifest_file, manifests_of
+from dra_lab.gitops.folder import MAX_FILE_BYTES, Manifests, manifests_of
 from dra_lab.gitops.report import Report, heading, markdown, review_json, review_sarif
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review, Reviewed
-from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, utf8_text
+from dra_lab.manifests.file_text import MAX_FILES, STANDARD_INPUT, expanded, is_manifest_file, utf8_text
 from dra_lab.model.cluster import Cluster
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, marked_up
 from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling

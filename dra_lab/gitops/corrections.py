@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dra_lab.drivers import documented_class
+from dra_lab.drivers.profiles import documented_class
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.exports.written_files import replace_text
 from dra_lab.findings import Finding, Severity
@@ -16,7 +16,7 @@ from dra_lab.gitops.folder import Document, Manifests, file_with_class, objects_
 from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.manifests.versions import EXACT_FIELDS, GROUP, text_of
 from dra_lab.manifests.yaml_edits import Edit, EditableDocument, apply_edits
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.yaml_text import load_yaml, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.driver_profile import STANDARD_TOPOLOGY, Profiles
@@ -281,9 +281,8 @@ def _can_be(meant: LikelyClass, part: Mapping[str, Any], own: Profiles) -> bool:
 
 
 def _at(value: Any, path: str) -> Mapping[str, Any]:
-    for step in path.split("."):
-        value = value.get(step) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
+    found = value_at(value, path)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _items(value: Mapping[str, Any], key: str) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +17,7 @@ from dra_lab.gitops.object_pods import files_of
 from dra_lab.gitops.references import KUSTOMIZE, WrittenClaim, WrittenObjects, every_claim
 from dra_lab.index.not_read import not_read
 from dra_lab.manifests.file_text import RENDER, has_variables
+from dra_lab.manifests.yaml_text import steps
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
@@ -163,7 +163,6 @@ def renamed_findings(manifests: Manifests) -> Iterator[Finding]:
         yield Finding("kustomize-names", Severity.WARNING, KIND, message, f"{KUSTOMIZE} {check}", place)
 
 
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _WHOLE_OBJECT = ("api-undecodable", "version-unknown")
 
 
@@ -196,12 +195,10 @@ def _is_template(document: Document, path: str, *, whole: bool) -> bool:
     if not path or whole:
         return whole and any(has_variables(text) for text in _texts(document.value))
     value: Any = document.value
-    for index, key in _STEP.findall(path):
-        if isinstance(value, list) and index and int(index) < len(value):
-            value = value[int(index)]
-        elif isinstance(value, Mapping) and key in value:
-            value = value[key]
-        else:
+    for step in steps(path):
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
             break
     if isinstance(value, Mapping) and not any(isinstance(item, Mapping | list) for item in value.values()):
         return any(has_variables(text) for text in _texts(value))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -20,8 +20,10 @@ from dra_lab.manifests.file_text import (
     NO_MANIFEST,
     RENDER,
     STANDARD_INPUT,
+    SUFFIXES,
     expanded,
     json_texts,
+    manifest_files,
     read_bytes,
     up_to,
     utf8_text,
@@ -35,9 +37,7 @@ from dra_lab.model.device import has_lists
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
 
-SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 64 * 2**20
-MAX_FILES = 10_000
 TEMPLATE_RULE: Rule = "template-not-rendered"
 UNREADABLE = ("file-broken", TEMPLATE_RULE)
 """Rules of the findings about a document, or a file, that could not be read."""
@@ -184,11 +184,6 @@ def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tup
                 findings.append(Finding("file-broken", Severity.ERROR, file.name, error.message, advice, place))
 
 
-def is_manifest_file(name: PurePath) -> bool:
-    """Say whether a file below a folder is read: JSON or YAML, and neither hidden nor in a hidden folder."""
-    return name.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in name.parts)
-
-
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
@@ -196,12 +191,7 @@ def _files(path: Path) -> list[Path]:
         raise SourceError(f"{str(path)!r} is a pipe or device, and dra-lab reads manifests more than once; give a file")
     if not path.is_dir():
         raise SourceError(f"there is no file or folder {str(path)!r}; give files, folders, or - for standard input")
-    files = sorted(file for file in path.rglob("*") if is_manifest_file(file.relative_to(path)) and file.is_file())
-    if not files:
-        raise SourceError(f"the folder {str(path)!r} contains no .json, .yaml or .yml file")
-    if len(files) > MAX_FILES:
-        raise SourceError(f"the folder {str(path)!r} contains {len(files):,} files; the limit is {MAX_FILES:,}")
-    return files
+    return manifest_files(path, path.rglob("*"))
 
 
 K = TypeVar("K", DeviceClass, DeviceTaintRule, ResourceSlice, TopologyObject)

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate, claim_entries
-from dra_lab.manifests.pod_templates import value_at, whole
+from dra_lab.manifests.pod_templates import whole
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.decoding import json_value
 from dra_lab.model.quantity import unsigned_number
 
@@ -108,7 +109,7 @@ def with_least(gang: WrittenGang) -> WrittenGang:
 def _group(document: Document, pod: PodTemplate, copies: int, findings: list[Finding]) -> WrittenGroup:
     found = value_at(document.value, pod.path.partition(".template")[0])
     fields = found if isinstance(found, Mapping) else {}
-    count = max(1, pod.replicas // copies)
+    count = max(1, pod.pods // copies)
     constraint = _of_annotations(pod.annotations)
     leader = count == 1 and any(word in pod.path for word in _LEADERS)
     least = count
@@ -184,7 +185,7 @@ def _of_jobs(document: Document, pod: PodTemplate, found: LevelConstraint, findi
     if not isinstance(key, str) or not key or found.slices:
         return found
     findings.append(_exclusive(document, key))
-    size = pod.replicas // whole(value_at(document.value, f"{job}.replicas"), 1)
+    size = pod.pods // whole(value_at(document.value, f"{job}.replicas"), 1)
     return replace(found, slices=((max(1, size), key),))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
+from dra_lab.drivers.profiles import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.extended_resources import PluginRequest, plugin_requests
-from dra_lab.gitops.folder import SUFFIXES, Document, Manifests, read_manifests
+from dra_lab.gitops.folder import Document, Manifests, read_manifests
 from dra_lab.gitops.migration_findings import (
     NOT_MIGRATED,
     KnownRequests,
@@ -27,7 +27,7 @@ from dra_lab.gitops.migration_findings import (
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.manifests.documents import encode
-from dra_lab.manifests.file_text import STANDARD_INPUT
+from dra_lab.manifests.file_text import STANDARD_INPUT, SUFFIXES
 from dra_lab.manifests.yaml_file import YamlFile
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (

@@ -7,14 +7,15 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
+from dra_lab.drivers.profiles import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.extended_resources import PluginRequest, unreadable_amounts
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.file_text import has_variables
-from dra_lab.manifests.pod_templates import RUNTIMES, value_at
+from dra_lab.manifests.pod_templates import RUNTIMES
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease

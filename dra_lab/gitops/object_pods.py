@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.folder import Document
-from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.manifests.pod_templates import PodField, pod_fields
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pods import Pod
 from dra_lab.topology.hierarchy_findings import some
@@ -43,21 +45,11 @@ class PodClaim:
     source: str = ""
 
 
-@dataclass(frozen=True)
-class PodTemplate:
-    """The pods of one workload.
-
-    `path` leads to the pod's spec in `document`, and `spec` is this spec as written. `replicas` is how many run at a
-    time, and `counts` are the fields that say so; `per_node` says that one runs on each node (DaemonSet).
-    """
+class PodTemplate(PodField, frozen=True, kw_only=True):
+    """The pods of one workload: a field of a document that holds their spec, and the claims that they name."""
 
     document: Document
-    path: str
-    spec: Mapping[str, Any]
-    replicas: int = 1
-    per_node: bool = False
-    claims: tuple[PodClaim, ...] = field(default=())
-    counts: tuple[str, ...] = ()
+    claims: tuple[PodClaim, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -68,11 +60,6 @@ class PodTemplate:
     def key(self) -> tuple[str, str]:
         """Return `Kind/name` and the namespace of the workload."""
         return self.subject, self.document.namespace
-
-    @property
-    def template(self) -> str:
-        """Return the path of the pod template, as `--template` takes it; of a Pod the path of its spec."""
-        return self.path.removesuffix(".spec")
 
     @property
     def annotations(self) -> Mapping[str, Any]:
@@ -137,7 +124,7 @@ def pod_templates(document: Document) -> Iterator[PodTemplate]:
     """Yield every pod template of an object (`manifests.pod_templates`)."""
     for found in pod_fields(document.value):
         claims = tuple(claim_entries(found.spec, found.path))
-        yield PodTemplate(document, found.path, found.spec, max(1, found.pods), found.per_node, claims, found.counts)
+        yield PodTemplate(**{**asdict(found), "pods": max(1, found.pods)}, document=document, claims=claims)
 
 
 def count_findings(pod: PodTemplate) -> Iterator[Finding]:
@@ -187,4 +174,5 @@ def template_of(pod: Pod, cluster: Cluster) -> PodTemplate:
     value: Mapping[str, Any] = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(msgspec.json.encode(pod))}
     value = {**value, "spec": value.get("spec", {})}
     document = Document(value, Origin(cluster.name, object=f"Pod/{pod.metadata.name}"), lambda _: 0)
-    return PodTemplate(document, "spec", value["spec"], claims=tuple(claim_entries(value["spec"], "spec")))
+    claims = tuple(claim_entries(value["spec"], "spec"))
+    return PodTemplate("spec", value["spec"], pods=1, document=document, claims=claims)

@@ -6,33 +6,27 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import overload
 
 import msgspec
 
-from dra_lab.errors import InputError, did_you_mean
+from dra_lab.errors import did_you_mean
 from dra_lab.findings import sentence_case
 from dra_lab.gitops.extended_resources import EXTENDED, extended_spec
 from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.object_pods import PodTemplate, namespace_of, pod_named, template_of
 from dra_lab.gitops.pending_devices import AskedDevices, DeviceAnswer, device_answer
 from dra_lab.gitops.references import HeldClaims, WrittenObjects, check_references
-from dra_lab.gitops.taint_rule import read_rule, rule_explanation
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import GangVerdicts
-from dra_lab.model.pod_reason import Explanation, PodReason
+from dra_lab.model.pod_reason import PodReason
 from dra_lab.model.pods import Pod
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.model.slices import DeviceTaintRule
-from dra_lab.model.workload import Workload
 from dra_lab.planner.allowed_nodes import allowed_nodes, not_checked, reported
 from dra_lab.sketch.links import listed
 from dra_lab.sketch.read_back import sketch_of
@@ -74,92 +68,12 @@ class WaitingPod:
         return bool(value_at(self.pod.document.value, "status.phase"))
 
 
-@overload
-def explain(
-    cluster: Cluster,
-    what: None = ...,
-    *,
-    pod: str = ...,
-    rule: DeviceTaintRule | str | Path | None = ...,
-    release: KubernetesRelease | str | None = ...,
-    node: str = ...,
-    time_limit: float = ...,
-    cancel: threading.Event | None = ...,
-) -> Explanation: ...
-@overload
-def explain(
-    cluster: Cluster,
-    what: Workload,
-    *,
-    queue: str = ...,
-    requests: Requests | None = ...,
-    release: KubernetesRelease | str | None = ...,
-    time_limit: float = ...,
-    cancel: threading.Event | None = ...,
-) -> GangVerdicts: ...
-def explain(
-    cluster: Cluster,
-    what: Workload | None = None,
-    *,
-    pod: str = "",
-    rule: DeviceTaintRule | str | Path | None = None,
-    queue: str = "",
-    requests: Requests | None = None,
-    release: KubernetesRelease | str | None = None,
-    node: str = "",
-    time_limit: float = _SECONDS,
-    cancel: threading.Event | None = None,
-) -> Explanation | GangVerdicts:
-    """Return why pods are pending, what a taint rule would do, or what stops a workload in Kueue.
-
-    The claims come from the cluster: `spec.resourceClaims`, `status.resourceClaimStatuses`, templates, and extended
-    resources that a DeviceClass serves. Pods that are equal apart from their names get the same reason.
-
-    Args:
-        cluster: The cluster with its pods, and with the queues of Kueue as far as they were read.
-        what: A workload of Kueue, whose quota, topology counts and devices are explained. Default None: pods or a rule.
-        pod: `NAMESPACE/NAME`, or a name that one pod has; default "": every pending pod that waits for devices.
-        rule: A DeviceTaintRule, or the path of a file with one: explain which devices it taints, which pods it evicts,
-            and where these can go. Default None: explain pending pods.
-        queue: The LocalQueue of the workload, `NAME` or `NAMESPACE/NAME`, or the ClusterQueue. Default: the only one.
-        requests: What a pod of each group of the workload requests of its node, such as
-            `{"worker": {"cpu": "8", "memory": "64Gi"}}`. Default: not known.
-        release: The release of Kubernetes; default: that of the cluster.
-        node: Explain why the pod does not start on this node; default "": on any node.
-        time_limit: Seconds for each pod, or for the places of all evicted pods.
-        cancel: Ends the search when it is set.
-
-    Returns:
-        The pods with one reason each, or `rule` and `moves`. For a workload, three answers with their reasons: is the
-        quota of the queue enough, does Kueue count enough in a domain, and are devices free.
-
-    Raises:
-        InputError: There is no such pod, node or queue, or several pods of that name, or two questions are asked.
-        ManifestError: The file of `rule` contains something else, or the API server would refuse the rule.
-
-    Example:
-        >>> from dra_lab import explain, load_cluster
-        >>> explain(load_cluster("sample:eks-p4d")).sentence
-        'No pod is pending for devices.'
-    """
-    target = cluster.target_release(release)
-    if what is not None:
-        if pod or node or rule is not None:
-            raise InputError("a workload is explained alone; leave out `pod`, `node` and `rule`")
-        from dra_lab.planner.gangs import gang_verdicts, plan_gangs
-
-        plan = plan_gangs(cluster, [what], release=target, time_limit=time_limit, cancel=cancel)
-        return gang_verdicts(cluster, what, plan, queue=queue, requests=requests, release=target)
-    if queue or requests:
-        raise InputError("`queue` and `requests` are for a workload; give it, or leave them out")
-    if rule is not None:
-        if pod or node:
-            raise InputError("`rule` is explained for the whole cluster; leave out `pod` and `node`")
-        return rule_explanation(cluster, read_rule(rule, target), target, time_limit=time_limit, cancel=cancel)
-    if node:
-        cluster.node_named(node)
+def pending_reasons(
+    cluster: Cluster, pod: str, node: str, release: KubernetesRelease, time_limit: float, cancel: threading.Event | None
+) -> tuple[PodReason, ...]:
+    """Return why pods are pending: one by its name, or every one that waits for devices."""
     chosen = [pod_named(cluster, pod)] if pod else [one for one in cluster.pods if waits_for_devices(one)]
-    objects = WrittenObjects.read(Manifests(), cluster, target)
+    objects = WrittenObjects.read(Manifests(), cluster, release)
     known: dict[bytes, PodReason] = {}
     found = []
     for one in sorted(chosen, key=lambda one: (one.metadata.namespace, one.metadata.name)):
@@ -170,7 +84,7 @@ def explain(
         reason = known[key]
         sentence = f"{waiting.name}{reason.sentence.removeprefix(reason.pod)}"
         found.append(replace(reason, pod=waiting.name, sentence=sentence))
-    return Explanation(cluster.name, tuple(found))
+    return tuple(found)
 
 
 def waits_for_devices(pod: Pod) -> bool:

@@ -19,7 +19,7 @@ from dra_lab.gitops.folder import Document, Manifests, with_classes
 from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodClaim, PodTemplate, namespace_of, pod_templates
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimStatus, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot

@@ -12,17 +12,18 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace as changed
 
 from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.claims_of_file import Question, questions_of
+from dra_lab.gitops.claims_of_file import WrittenWorkload, questions_of
 from dra_lab.gitops.compare import fit_words, states
+from dra_lab.gitops.explain import explain
 from dra_lab.gitops.folder import Manifests, written_rules
 from dra_lab.gitops.object_pods import PodTemplate, namespace_of, template_of
-from dra_lab.gitops.pending import explain
 from dra_lab.gitops.references import HeldClaims, WrittenObjects
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.gitops.taint_rule import rule_effect
@@ -57,7 +58,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReleaseAnswer:
     """One answer in one release.
 
     `value` has the parts that are compared; a part that is None is unknown and equals every other one. `works` is None
@@ -74,8 +75,8 @@ class Answer:
     origin: Origin | None = None
 
 
-Found = Iterator[tuple[Key, Answer]]
-_UNDECIDED = Answer("not decided", works=None, ended=True)
+Found = Iterator[tuple[Key, ReleaseAnswer]]
+_UNDECIDED = ReleaseAnswer("not decided", works=None, ended=True)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Compared:
 
     def answers(
         self, release: KubernetesRelease, deadline: float, only: Iterable[Key] | None = None
-    ) -> Mapping[Key, Answer]:
+    ) -> Mapping[Key, ReleaseAnswer]:
         """Return the answers in a release, of all keys or at least of `only` these.
 
         `deadline` (`time.monotonic`) ends all planning together. Raises Cancelled once `cancel` is set, between two
@@ -111,7 +112,7 @@ class _ReleaseAnswers:
     def cluster(self) -> Cluster:
         return self.asked.cluster
 
-    def every(self) -> Mapping[Key, Answer]:
+    def every(self) -> Mapping[Key, ReleaseAnswer]:
         parts: Mapping[str, Callable[[], Found]] = {
             HARDWARE: self._hardware,
             RULES: self._taint_rules,
@@ -121,7 +122,7 @@ class _ReleaseAnswers:
             STARTS: self._starts,
             FILES: self._files,
         }
-        found: dict[Key, Answer] = {}
+        found: dict[Key, ReleaseAnswer] = {}
         for name, part in parts.items():
             if self.only is None or any(key[0] == name for key in self.only):
                 if self.asked.cancel is not None and self.asked.cancel.is_set():
@@ -173,7 +174,7 @@ class _ReleaseAnswers:
                 continue
             tainted = sum(gates.device_taints and any(map(keeps_away, device.taints)) for device in own.values())
             words = f"kube-scheduler uses {counted(len(own), 'device')}" + (f", {tainted:,} tainted" if tainted else "")
-            answer = Answer(words, (len(own), tainted, ""), bool(own), source="docs/semantics.md 3.2 and 3.8")
+            answer = ReleaseAnswer(words, (len(own), tainted, ""), bool(own), source="docs/semantics.md 3.2 and 3.8")
             yield ("pool", subject), answer
 
     def _findings(self, findings: Iterable[Finding], *, fails: Collection[Severity]) -> Found:
@@ -198,7 +199,7 @@ class _ReleaseAnswers:
                 words = f"does nothing, because {effect.gate.replace(',', ' and ')} is off"
             shows = f"dra-lab check CLUSTER --rule FILE --release {self.release.version} shows where these pods can go."
             value = effect.devices, effect.claims, evicted
-            answer = Answer(
+            answer = ReleaseAnswer(
                 words, value, not evicted, source="docs/semantics.md 1.9 and 3.8", advice=shows if evicted else ""
             )
             yield ("taint rule", rule.metadata.name), answer
@@ -223,7 +224,7 @@ class _ReleaseAnswers:
                 if self._is_wanted(SELECTORS, "selector", name):
                     yield ("selector", name), self._selected(ask)
 
-    def _selected(self, ask: Ask) -> Answer:
+    def _selected(self, ask: Ask) -> ReleaseAnswer:
         if not self._left:
             return _UNDECIDED
         found = candidates(self.cluster, ask, self.release)
@@ -234,7 +235,7 @@ class _ReleaseAnswers:
         words = found.error.rstrip(".") or words
         value = hash(tuple(item.id for item in found.devices)), len(found.failed), _masked(found.error)
         works = bool(found.devices) and not found.failed
-        return Answer(words, value, works, source="docs/semantics.md 1.6 and 4")
+        return ReleaseAnswer(words, value, works, source="docs/semantics.md 1.6 and 4")
 
     # ---------------------------------------------------------------- claims and pods of the cluster
 
@@ -244,7 +245,7 @@ class _ReleaseAnswers:
             words = f"would not be allocated again: {row.why}"
             value = (_masked(row.why),)
             key = ("claim", row.claim, row.rule, row.request, str(row.device or ""))
-            yield key, Answer(words, value, False, rule=row.rule, advice=row.advice)
+            yield key, ReleaseAnswer(words, value, False, rule=row.rule, advice=row.advice)
 
     def _pending(self) -> Found:
         if not self.cluster.pods:
@@ -253,7 +254,7 @@ class _ReleaseAnswers:
             ended = reason.rule == "unknown"
             words = reason.sentence.removeprefix(reason.pod).strip().rstrip(".")
             works = None if ended else not reason.blocked
-            yield ("pod", reason.pod), Answer(words, (reason.rule,), works, ended)
+            yield ("pod", reason.pod), ReleaseAnswer(words, (reason.rule,), works, ended)
 
     def _starts(self) -> Found:
         """Yield whether each kind of running pod, and each other kind of claim, fits if nothing is in use."""
@@ -271,14 +272,14 @@ class _ReleaseAnswers:
                 (reviewed,), findings = fit.answers([question])
                 yield key, replace(self._fit(reviewed, findings), origin=None)
 
-    def _of_running(self, running: Iterable[RunningPod], objects: WrittenObjects) -> Iterator[Question]:
+    def _of_running(self, running: Iterable[RunningPod], objects: WrittenObjects) -> Iterator[WrittenWorkload]:
         """Yield a question for each kind of running pod: pods that differ in their names and nodes are one kind."""
         kinds: dict[bytes, list[PodTemplate]] = {}
         for one in running:
             pod = template_of(one.pod, self.cluster)
             spec = {key: part for key, part in pod.spec.items() if key not in ("nodeName", "volumes")}
             claims = [claim.spec for _, claim in one.claims]
-            kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(replace(pod, spec=spec))
+            kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(changed(pod, spec=spec))
         for pods in kinds.values():
             subject = some([f"{namespace_of(pod)}/{pod.document.name}" for pod in pods])
             for question in questions_of(objects, pods[:1], []):
@@ -308,7 +309,7 @@ class _ReleaseAnswers:
         others = (f for f in review.findings if f not in own and f.rule != "nothing-to-check")
         yield from self._findings(others, fails=(Severity.ERROR,))
 
-    def _fit(self, state: Reviewed, findings: Iterable[Finding]) -> Answer:
+    def _fit(self, state: Reviewed, findings: Iterable[Finding]) -> ReleaseAnswer:
         """Return whether a workload or claim fits, how many times, and on which nodes, as far as that is proven."""
         plan, fits = state.plan, state.fit is FitState.FITS
         known = plan is not None and not plan.not_examined
@@ -324,11 +325,11 @@ class _ReleaseAnswers:
             words = f"{outcome}: {why.rstrip('.')}"
         works, ended = None if state.fit.is_open else fits, state.fit is FitState.NOT_DECIDED
         if finding is None:
-            return Answer(words, value, works, ended, origin=state.origin)
-        return Answer(words, value, works, ended, rule, _CHANGES, finding.advice, state.origin)
+            return ReleaseAnswer(words, value, works, ended, origin=state.origin)
+        return ReleaseAnswer(words, value, works, ended, rule, _CHANGES, finding.advice, state.origin)
 
 
-def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[Question]:
+def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[WrittenWorkload]:
     """Yield a question for each kind of claim and template of the cluster that no running pod uses."""
     kinds: dict[bytes, tuple[ResourceClaimSpec, list[str]]] = {}
     held = objects.held
@@ -340,7 +341,7 @@ def _of_claims(used: Collection[bytes], objects: WrittenObjects) -> Iterator[Que
         if spec.devices.requests and encoded not in used:
             with suppress(DraLabError):  # it cannot be planned in any release
                 sketch = sketch_of(spec, "claim")
-                yield Question(some(names), Origin(), {"claim": sketch}, objects.cluster, objects.release)
+                yield WrittenWorkload(some(names), Origin(), {"claim": sketch}, objects.cluster, objects.release)
 
 
 _RELEASE = re.compile(
@@ -354,8 +355,8 @@ def _masked(text: str) -> str:
     return _RELEASE.sub("RELEASE", text)
 
 
-def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> Answer:
-    return Answer(words, value, works, rule=finding.rule, advice=finding.advice, origin=finding.origin)
+def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> ReleaseAnswer:
+    return ReleaseAnswer(words, value, works, rule=finding.rule, advice=finding.advice, origin=finding.origin)
 
 
 def _name(item: Any) -> str:

@@ -31,8 +31,8 @@ from dra_lab.model.sketch import asks
 from dra_lab.model.slices import DeviceTaintRule, newest
 from dra_lab.model.what_if import freed_claims
 from dra_lab.planner.leaving import settled
+from dra_lab.words.explain_document import NO_EVICTION, rule_sentence
 from dra_lab.words.facts import sentence
-from dra_lab.words.rule_document import NO_EVICTION, rule_sentence
 
 KIND = "DeviceTaintRule"
 _OF_THE_NODE = ("DaemonSet", "Node")

@@ -14,7 +14,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import Manifests, read_manifests
-from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Compared, Key
+from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Compared, Key, ReleaseAnswer
 from dra_lab.gitops.review import Review
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import GATES, RELEASES, SILENT, KubernetesRelease, can_set
@@ -24,8 +24,8 @@ from dra_lab.words.rule_catalogue import rule_catalogue
 _LEAST_SECONDS = 30.0
 """Seconds for finding since when answers change, if comparing them took less than twice that."""
 
-_NO_FINDING, _NOT_CHECKED = Answer("no finding"), Answer("not checked", works=None)
-_ABSENT = {ALLOCATED: Answer("would be allocated again"), PENDING: _NOT_CHECKED, STARTS: _NOT_CHECKED}
+_NO_FINDING, _NOT_CHECKED = ReleaseAnswer("no finding"), ReleaseAnswer("not checked", works=None)
+_ABSENT = {ALLOCATED: ReleaseAnswer("would be allocated again"), PENDING: _NOT_CHECKED, STARTS: _NOT_CHECKED}
 
 
 @overload
@@ -135,7 +135,7 @@ def compare_releases(
     return Upgrade(cluster.name, str(start), str(target), tuple(rows), counts, undecided)
 
 
-_Pairs = Mapping[Key, tuple[Answer, Answer]]
+_Pairs = Mapping[Key, tuple[ReleaseAnswer, ReleaseAnswer]]
 
 
 @dataclass(frozen=True)
@@ -197,26 +197,26 @@ class _Causes:
                 yield gate, replace(release, gates={**release.gates, gate: on})
 
 
-def _of(answers: Mapping[Key, Answer], key: Key) -> Answer:
+def _of(answers: Mapping[Key, ReleaseAnswer], key: Key) -> ReleaseAnswer:
     return answers.get(key) or _ABSENT.get(key[0]) or (_NOT_CHECKED if key[1] == "workload" else _NO_FINDING)
 
 
-def _same(old: Answer, new: Answer) -> bool:
+def _same(old: ReleaseAnswer, new: ReleaseAnswer) -> bool:
     """Say whether two answers are equal as far as both are known."""
     parts = zip(old.value, new.value, strict=False)
     return len(old.value) == len(new.value) and all(a == b or a is None or b is None for a, b in parts)
 
 
-def _is_only(found: Answer, one: Answer, other: Answer) -> bool:
+def _is_only(found: ReleaseAnswer, one: ReleaseAnswer, other: ReleaseAnswer) -> bool:
     return not found.ended and _same(found, one) and not _same(found, other)
 
 
-def _is_open(old: Answer, new: Answer) -> bool:
+def _is_open(old: ReleaseAnswer, new: ReleaseAnswer) -> bool:
     """Say whether it is not decided whether an answer changes."""
     return old.ended or new.ended or (new.works is None and old.works is not None)
 
 
-def _row(key: Key, old: Answer, new: Answer, cause: _Cause) -> ChangedAnswer:
+def _row(key: Key, old: ReleaseAnswer, new: ReleaseAnswer, cause: _Cause) -> ChangedAnswer:
     turn = Turn.CHANGES
     if old.works and not new.works:
         turn = Turn.STOPS
@@ -231,7 +231,7 @@ def _row(key: Key, old: Answer, new: Answer, cause: _Cause) -> ChangedAnswer:
     return ChangedAnswer(turn, key[1], key[2], *words, named.rule, cause.since, cause.gates, source, advice, origin)
 
 
-def _counts(cluster: Cluster, answers: Mapping[Key, Answer], manifests: Manifests) -> Iterator[tuple[str, int]]:
+def _counts(cluster: Cluster, answers: Mapping[Key, ReleaseAnswer], manifests: Manifests) -> Iterator[tuple[str, int]]:
     yield "pool", len(cluster.slices_by_pool)
     yield "slice", len(cluster.slices)
     yield "taint rule", sum(key[0] == RULES for key in answers)

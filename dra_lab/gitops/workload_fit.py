@@ -9,7 +9,7 @@ from typing import Any
 
 from dra_lab.errors import CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Rule, Severity
-from dra_lab.gitops.claims_of_file import Question
+from dra_lab.gitops.claims_of_file import WrittenWorkload
 from dra_lab.gitops.extended_resources import EXTENDED, unserved_words
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.index.not_read import not_read
@@ -46,7 +46,7 @@ class WorkloadFit:
         """Return the seconds that are left."""
         return max(0.0, self.deadline - time.monotonic())
 
-    def answers(self, questions: Sequence[Question]) -> Answer:
+    def answers(self, questions: Sequence[WrittenWorkload]) -> Answer:
         """Return the answer to each question, and as Findings what makes it fail; never raises for its content.
 
         Workloads that share claims are answered together. A workload fits only if kube-scheduler does not give up its
@@ -63,7 +63,7 @@ class WorkloadFit:
                 findings += more
         return [answered[id(question)] for question in questions], findings
 
-    def together(self, questions: Sequence[Question]) -> Plan | None:
+    def together(self, questions: Sequence[WrittenWorkload]) -> Plan | None:
         """Return the plan of all workloads at once, None where they cannot be planned as one.
 
         Workloads that run on every node, share claims, have the same name in several files or have pods with different
@@ -82,7 +82,7 @@ class WorkloadFit:
         except DraLabError:
             return None
 
-    def _answer(self, group: Sequence[Question], *, sharing: bool) -> Answer:
+    def _answer(self, group: Sequence[WrittenWorkload], *, sharing: bool) -> Answer:
         try:
             reviewed, findings = self._planned(group, sharing=sharing)
         except DraLabError as error:
@@ -97,7 +97,7 @@ class WorkloadFit:
             return reviewed, findings
         return _without_plugins(group[0], reviewed[0], findings, self.release)
 
-    def _planned(self, group: Sequence[Question], *, sharing: bool) -> Answer:
+    def _planned(self, group: Sequence[WrittenWorkload], *, sharing: bool) -> Answer:
         """Return the answer of the planner, for workloads that share claims whether all their pods fit on one node.
 
         The allocation of a claim with devices of a node ties all its pods to that node (`allocation.nodeSelector`,
@@ -129,7 +129,7 @@ class WorkloadFit:
             return _refused(group, FitState.NOT_DECIDED, "fit-not-decided", answer_sentence(plan, part), plan)
         return self._counted(question, plan, part)
 
-    def _nowhere(self, group: Sequence[Question], *, sharing: bool) -> Answer:
+    def _nowhere(self, group: Sequence[WrittenWorkload], *, sharing: bool) -> Answer:
         """Return the answer for pods that no node admits."""
         if not sharing:
             why = group[0].why_nowhere
@@ -138,7 +138,7 @@ class WorkloadFit:
         fit = FitState.DOES_NOT_FIT if _is_local(self.cluster) else FitState.NOT_DECIDED
         return _refused(group, fit, "no-node-admitted", f"{_shares(group)}, and {tests}", times=0)
 
-    def _counted(self, question: Question, plan: Plan, part: Cluster) -> Answer:
+    def _counted(self, question: WrittenWorkload, plan: Plan, part: Cluster) -> Answer:
         """Return the answer for a plan that fits: how many times, on how many nodes, or once for all pods."""
         sentence = answer_sentence(plan, part)
         if question.per_node:
@@ -164,7 +164,7 @@ class WorkloadFit:
         found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
         return [_reviewed(question, FitState.DOES_NOT_FIT, sentence, plan, count, proven=True)], [found]
 
-    def _searched(self, question: Question, reviewed: Reviewed) -> tuple[Reviewed, tuple[Finding, ...]]:
+    def _searched(self, question: WrittenWorkload, reviewed: Reviewed) -> tuple[Reviewed, tuple[Finding, ...]]:
         """Return the answer after kube-scheduler's search for its claims as written, on every admitted node.
 
         A pod that no node gives devices, or that kube-scheduler gives up, fits nowhere (`pod_start.start_of`). The
@@ -197,7 +197,7 @@ class WorkloadFit:
 
 
 def _without_plugins(
-    question: Question, reviewed: Reviewed, findings: list[Finding], release: KubernetesRelease
+    question: WrittenWorkload, reviewed: Reviewed, findings: list[Finding], release: KubernetesRelease
 ) -> Answer:
     """Return the answer, not checked if device plugins serve the pod on other nodes, or a resource that it requests."""
     if reviewed.fit is FitState.DOES_NOT_FIT and question.without:
@@ -212,7 +212,7 @@ def _without_plugins(
     return [reviewed], findings
 
 
-def _per_node(question: Question, plan: Plan, sentence: str, missing: Sequence[str]) -> Answer:
+def _per_node(question: WrittenWorkload, plan: Plan, sentence: str, missing: Sequence[str]) -> Answer:
     nodes = plan.fitting_nodes
     total = len(nodes) + len(missing)
     sentence = f"One pod per node: fits on {len(nodes)} of {total} admitted nodes. {sentence}"
@@ -226,7 +226,7 @@ def _per_node(question: Question, plan: Plan, sentence: str, missing: Sequence[s
     return reviewed, [found]
 
 
-def _misfit(question: Question, plan: Plan, cluster: Cluster) -> Answer:
+def _misfit(question: WrittenWorkload, plan: Plan, cluster: Cluster) -> Answer:
     reason = plan.shortfalls[0] if plan.shortfalls else None
     if reason is not None and reason.rule == "class" and EXTENDED not in question.claims:
         # reported once, at the line of the class; a resource of a container has no such line
@@ -240,7 +240,7 @@ def _misfit(question: Question, plan: Plan, cluster: Cluster) -> Answer:
 
 
 def _refused(
-    group: Sequence[Question],
+    group: Sequence[WrittenWorkload],
     fit: FitState,
     rule: Rule,
     message: str,
@@ -256,7 +256,13 @@ def _refused(
 
 
 def _reviewed(
-    question: Question, fit: FitState, sentence: str, plan: Plan | None, times: int | None, *, proven: bool = False
+    question: WrittenWorkload,
+    fit: FitState,
+    sentence: str,
+    plan: Plan | None,
+    times: int | None,
+    *,
+    proven: bool = False,
 ) -> Reviewed:
     nodes = plan.fitting_nodes if plan is not None else ()
     return Reviewed(question.subject, question.origin, fit, sentence, question.wanted, times, proven, nodes, plan)
@@ -265,12 +271,12 @@ def _reviewed(
 # ---------------------------------------------------------------- workloads that share claims
 
 
-def _sharing(questions: Sequence[Question]) -> list[list[Question]]:
+def _sharing(questions: Sequence[WrittenWorkload]) -> list[list[WrittenWorkload]]:
     """Return workloads that a shared ResourceClaim connects with one another or with their own claims.
 
     A claim is one by its namespace and name. Pods that have nothing but shared claims are no group by themselves.
     """
-    groups: list[tuple[set[tuple[str, str]], list[Question]]] = []
+    groups: list[tuple[set[tuple[str, str]], list[WrittenWorkload]]] = []
     for question in (question for question in questions if question.named):
         claims, members = set(question.named.values()), [question]
         for other in [group for group in groups if group[0] & claims]:
@@ -280,7 +286,7 @@ def _sharing(questions: Sequence[Question]) -> list[list[Question]]:
     return [members for _, members in groups if len(members) > 1 or members[0].wanted > 1]
 
 
-def _of_sharing(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:
+def _of_sharing(group: Sequence[WrittenWorkload], plan: Plan, cluster: Cluster) -> Answer:
     """Return the answer of a plan for all pods of workloads that share claims, on one node."""
     sentence = answer_sentence(plan, cluster)
     if plan.fits:
@@ -297,7 +303,7 @@ def _of_sharing(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answ
     return _refused(group, FitState.NOT_DECIDED, "fit-not-decided", f"{message}; {more}", plan)
 
 
-def _claims_of(group: Sequence[Question]) -> Mapping[str, ClaimSketch]:
+def _claims_of(group: Sequence[WrittenWorkload]) -> Mapping[str, ClaimSketch]:
     """Return every claim that the pods need: a shared one once, those from templates once a pod."""
     shared: dict[tuple[str, str], ClaimSketch] = {}
     for question in group:
@@ -317,7 +323,7 @@ def _is_local(cluster: Cluster) -> bool:
     return not any(published.spec.devices and published.spec.node_name is None for published in cluster.slices)
 
 
-def _shares(group: Sequence[Question]) -> str:
+def _shares(group: Sequence[WrittenWorkload]) -> str:
     names = sorted({name for question in group for _, name in question.named.values()})
     claims = f"the claim{'s' if len(names) > 1 else ''} {', '.join(names)}"
     if len(group) > 1:
@@ -325,7 +331,7 @@ def _shares(group: Sequence[Question]) -> str:
     return f"The {group[0].replicas} pods of {group[0].subject} share {claims}"
 
 
-def _elsewhere(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Iterator[Finding]:
+def _elsewhere(group: Sequence[WrittenWorkload], plan: Plan, cluster: Cluster) -> Iterator[Finding]:
     """Yield a warning for each DaemonSet, whose pods on other nodes cannot use the claim."""
     pools = {placement.device[:2] for placement in plan.placements}
     own = [published.spec for published in cluster.slices if published.spec.node_name]

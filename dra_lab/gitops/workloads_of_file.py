@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.claims_of_file import Question, pods_with_claims
+from dra_lab.gitops.claims_of_file import WrittenWorkload, pods_with_claims
 from dra_lab.gitops.folder import Document, read_manifests, with_topologies
 from dra_lab.gitops.gang_fields import (
     SUBGROUP,
@@ -24,7 +24,8 @@ from dra_lab.gitops.gang_fields import (
     written_gang,
 )
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.manifests.pod_templates import typed_spec, value_at
+from dra_lab.manifests.pod_templates import typed_spec
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.pods import Pod
@@ -202,7 +203,7 @@ def _plain_pods(pods: Sequence[PodTemplate], name: str) -> WrittenGang:
 def _read(
     cluster: Cluster,
     pods: Sequence[PodTemplate],
-    read_pods: Mapping[tuple[object, str], Question | None],
+    read_pods: Mapping[tuple[object, str], WrittenWorkload | None],
     release: KubernetesRelease,
     group: Document | None,
     plain: str = "",
@@ -210,7 +211,7 @@ def _read(
     written = _joined([written_gang(pod.document, [pod], group) for pod in pods], group) if group else None
     written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
-    found: list[tuple[WrittenGroup, Question]] = []
+    found: list[tuple[WrittenGroup, WrittenWorkload]] = []
     findings = [*written.findings]
     if written.claims and not release.enabled("DRAWorkloadResourceClaims"):
         message = "the gate DRAWorkloadResourceClaims is off, so each pod gets a claim of its own; dra-lab plans one"
@@ -289,7 +290,7 @@ def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], 
     }
 
 
-def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, Question]], cluster: Cluster) -> Workload:
+def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, WrittenWorkload]], cluster: Cluster) -> Workload:
     shares = [_shared(written, one) for one, _ in found]
     times = Counter(key for each in shares for key in each)
     if any(1 < count < len(found) for count in times.values()):

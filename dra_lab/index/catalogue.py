@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dra_lab.drivers import attributes_of_labels, device_kind
+from dra_lab.drivers.kinds import attributes_of_labels, device_kind
 from dra_lab.index.device_kinds import RDMA, DeviceKind, guessed_kinds, type_of, with_bare_keys
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster

@@ -14,8 +14,15 @@ from msgspec.structs import replace
 
 from dra_lab.cel.matching import ERROR, Matching
 from dra_lab.cel.selector import compile_selector
-from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, known_drivers, profile
-from dra_lab.drivers.kinds import kind_of_attributes, kind_of_classes, kind_of_name
+from dra_lab.drivers.kinds import (
+    attributes_of_labels,
+    attributes_of_machines,
+    attributes_read,
+    kind_of_attributes,
+    kind_of_classes,
+    kind_of_name,
+)
+from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.model.claims import DeviceClass, expressions
 from dra_lab.model.cluster import Cluster

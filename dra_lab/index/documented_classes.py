@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from dra_lab.drivers import all_profiles, profile
+from dra_lab.drivers.profiles import all_profiles, profile
 from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import DeviceClass, DeviceClassSpec, cel_selectors
 from dra_lab.model.cluster import Cluster

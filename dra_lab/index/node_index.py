@@ -9,7 +9,7 @@ from itertools import chain, count
 from msgspec import Struct, field
 
 from dra_lab.cel.matching import ERROR, Match, Matching
-from dra_lab.drivers import attributes_of_machines
+from dra_lab.drivers.kinds import attributes_of_machines
 from dra_lab.index.device_kinds import device_kinds, keys_beside_kind
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.in_use import consumption, counted_pools

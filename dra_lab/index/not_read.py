@@ -11,7 +11,7 @@ from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import ClaimSketch, asks
 
 UNREAD = ("right-missing", "kind-not-read", "dra-not-served")
-"""Rules of the findings that name, as their subject, what could not be read (`sources.live.missing`)."""
+"""Rules of the findings that name, as their subject, what could not be read (`sources.live.kinds`)."""
 
 _SLICES, _CLASSES, _NODES = f"resourceslices.{GROUP}", f"deviceclasses.{GROUP}", "nodes"
 

@@ -8,9 +8,9 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
+from typing import IO
 
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Origin
@@ -25,11 +25,9 @@ _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd
 _JSON_SPACE = re.compile(r"[ \t\r\n]*")
 
 
-class Readable(Protocol):
-    """A source of bytes."""
-
-    def read(self, size: int, /) -> bytes | None:
-        """Return at most `size` bytes; nothing at the end."""
+SUFFIXES = (".json", ".yaml", ".yml")
+MAX_FILES = 10_000
+"""Files of a folder that are read."""
 
 
 def open_to_others(mode: int) -> int:
@@ -48,6 +46,24 @@ def expanded(path: str | Path) -> Path:
         raise SourceError(
             f"{str(path)[:80]!r} cannot be read: the home folder of {user!r} is unknown; write the whole path"
         ) from None
+
+
+def is_manifest_file(name: PurePath) -> bool:
+    """Say whether a file below a folder is read: JSON or YAML, and neither hidden nor in a hidden folder."""
+    return name.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in name.parts)
+
+
+def manifest_files(folder: Path, found: Iterable[Path]) -> list[Path]:
+    """Return the files among those that were found in a folder that are read, sorted.
+
+    Raises SourceError for none, and for more than MAX_FILES.
+    """
+    files = sorted(file for file in found if is_manifest_file(file.relative_to(folder)) and file.is_file())
+    if not files:
+        raise SourceError(f"the folder {str(folder)!r} contains no .json, .yaml or .yml file")
+    if len(files) > MAX_FILES:
+        raise SourceError(f"the folder {str(folder)!r} contains {len(files):,} files; the limit is {MAX_FILES:,}")
+    return files
 
 
 def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
@@ -74,7 +90,7 @@ def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
         raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
 
 
-def up_to(file: Readable, limit: int, name: str, first: bytes = b"") -> bytes:
+def up_to(file: IO[bytes], limit: int, name: str, first: bytes = b"") -> bytes:
     """Return `first` and all bytes of an open file. Raises SourceError beyond `limit` bytes."""
     parts: list[bytes] = [first]
     size = len(first)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.manifests.documents import without_nulls
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.pods import PodSpec
 
@@ -72,17 +73,6 @@ def pod_fields(value: Object) -> tuple[PodField, ...]:
     as 1, because it is then not known how many pods will run.
     """
     return tuple(_known(value)) or tuple(_search_templates(value, value, "", (), 0))
-
-
-def value_at(value: Any, path: str) -> Any:
-    """Return what a path such as `spec.tasks[0].template` leads to, None where there is nothing."""
-    for step in _STEP.findall(path):
-        if step.startswith("["):
-            at = int(step[1:-1])
-            value = value[at] if isinstance(value, list) and at < len(value) else None
-        else:
-            value = value.get(step) if isinstance(value, Mapping) else None
-    return value
 
 
 # ---------------------------------------------------------------- how many pods

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dra_lab.errors import ManifestError
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.device import RESOURCE_V1
 
 Document = Mapping[str, Any]
@@ -28,7 +29,6 @@ EXACT_FIELDS = (
 )
 """The fields of `exactly`, flat in v1beta1."""
 
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _EXACTLY = re.compile(r"^(.*\brequests\[\d+\])\.exactly(?=\.|$)")
 _DEVICE = re.compile(r"^(spec\.devices\[\d*\])\.(?!name\b|basic\b)(\w+)")
 
@@ -57,12 +57,8 @@ def _path_in_v1beta1(document: Document, path: str) -> str:
 
 
 def _has(document: Any, path: str, key: str) -> bool:
-    for index, name in _STEP.findall(path):
-        try:
-            document = document[int(index)] if index else document[name]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return isinstance(document, Mapping) and key in document
+    found = value_at(document, path)
+    return isinstance(found, Mapping) and key in found
 
 
 def _converted(

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from dra_lab.manifests.yaml_text import YamlDocument, child_of, dump_yaml, entry_of, flow_yaml, kyaml, kyaml_key
+from dra_lab.manifests.yaml_text import YamlDocument, child_of, dump_yaml, entry_of, flow_yaml, kyaml, kyaml_key, steps
 
 Edit = tuple[int, int, str]
 Path = str | tuple[str | int, ...]
@@ -25,7 +25,6 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.MULTILINE)
 _INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]*\n|[ ]*\n)*( *)- ", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*\Z")
 _ALIAS = re.compile(r"\*[^\s,\[\]{}]+")
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 class NotInTextError(Exception):
@@ -47,7 +46,7 @@ class EditableDocument:
     def node(self, path: Path) -> Any:
         """Return the node at a path, None where there is none."""
         node = self._document.node
-        for step in steps(path):
+        for step in steps(path) if isinstance(path, str) else path:
             node = child_of(node, str(step))
         return node
 
@@ -369,10 +368,3 @@ def _deeper(text: str) -> str:
 
 def _indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" "))]
-
-
-def steps(path: Path) -> tuple[str | int, ...]:
-    """Return the keys and indices of a path."""
-    if isinstance(path, tuple):
-        return path
-    return tuple(int(index) if index else key for index, key in _STEP.findall(path))

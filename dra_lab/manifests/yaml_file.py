@@ -9,8 +9,8 @@ from typing import Any
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
-from dra_lab.manifests.yaml_edits import Edit, EditableDocument, NotInTextError, apply_edits, steps
-from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.manifests.yaml_edits import Edit, EditableDocument, NotInTextError, apply_edits
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml, value_at
 from dra_lab.model.decoding import json_value
 
 
@@ -26,11 +26,8 @@ class YamlFile:
         self.values = {document.number: _own(document.value) for document in _readable(text)}
 
     def at(self, document: int, path: str) -> Any:
-        """Return what is at a path of a document. Raises KeyError or IndexError."""
-        value = self.values[document]
-        for step in steps(path):
-            value = value[step]
-        return value
+        """Return what is at a path of a document, None where there is nothing."""
+        return value_at(self.values[document], path)
 
     def text(self) -> str:
         """Return the text with the present values; JSON has its indentation.

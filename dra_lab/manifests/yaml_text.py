@@ -32,6 +32,7 @@ _MANY = 100
 """The fewest documents in a row without a value that are counted and not parsed."""
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _NO_TEXT = re.compile(r"(?i)(?:y|n|yes|no|on|off|true|false|null|nan|inf)\Z")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -91,8 +92,8 @@ class YamlDocument(Struct, frozen=True):
     def line(self, path: str = "") -> int:
         """Return the line (from 1) of a path such as `spec.devices[0].name`, or of its nearest known parent."""
         node = self.node
-        for step in filter(None, path.replace("[", ".").replace("]", "").split(".")):
-            child = child_of(node, step)
+        for step in steps(path):
+            child = child_of(node, str(step))
             if child is None:
                 break
             node = child
@@ -357,6 +358,21 @@ def _children(node: Any) -> list[Any]:
     if isinstance(node, yaml.MappingNode):
         return [part for pair in node.value for part in pair]
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def steps(path: str) -> tuple[str | int, ...]:
+    """Return the keys and indices of a path such as `spec.devices[0].name`."""
+    return tuple(int(index) if index else key for index, key in _STEP.findall(path))
+
+
+def value_at(value: Any, path: str) -> Any:
+    """Return what a path such as `spec.tasks[0].template` leads to, None where there is nothing."""
+    for step in steps(path):
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list | tuple) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, Mapping) else None
+    return value
 
 
 def entry_of(node: Any, key: str) -> tuple[Any, Any]:

@@ -141,7 +141,7 @@ class QuotaAnswers:
     flavors: Mapping[str, tuple[str, ...]] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GangVerdicts(Shown):
     """Quota, topology counts and devices of a gang, side by side.
 

@@ -84,6 +84,12 @@ class Fit(Struct, frozen=True):
     fits_idle: bool | None = None
     label: str = ""
 
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        more = f" and {len(self.members) - 1:,} more" if self.kind != DOMAIN and len(self.members) > 1 else ""
+        where = "/".join(self.members) if self.kind == DOMAIN else f"{self.members[0] if self.members else ''}{more}"
+        return f"<Fit of {self.workload} in {self.kind} {where}: {self.replicas} replicas>"
+
     @property
     def fits(self) -> bool:
         """Say whether one replica fits."""
@@ -133,6 +139,10 @@ class Headroom(Shown, Struct, frozen=True):
     where: tuple[Fit, ...] = ()
     levels: Mapping[str, Bounded] = {}
     seconds: float = 0.0
+
+    def __hash__(self) -> int:
+        """Return the hash of the numbers; the levels are a mapping."""
+        return hash((self.workload, self.count, self.where))
 
     @property
     def proven(self) -> bool:

@@ -66,6 +66,10 @@ class Hierarchy(Struct, frozen=True, dict=True):
     domains: tuple[Domain, ...]
     left_out: tuple[LeftOut, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        return f"<Hierarchy {self.name!r}: {', '.join(level.name for level in self.levels) or 'no levels'}>"
+
     def at(self, level: str) -> tuple[Domain, ...]:
         """Return the domains of a level, by its name or key, in natural order. Raises InputError for another level."""
         return self._by_level[self.level_index(level)]

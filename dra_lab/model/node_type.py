@@ -94,6 +94,14 @@ class NodeType:
     hierarchy: str = ""
     new_domains: NewDomains | int | None = None
 
+    def __hash__(self) -> int:
+        """Return the hash of the name and the hardware."""
+        return hash((self.name, self.node, self.slices))
+
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        return f"<NodeType {self.name!r}: {f'like {self.node}' if self.node else 'of its slices'}, cost {self.cost:g}>"
+
     def __post_init__(self) -> None:
         """Keep the slices as a tuple; raise InputError for what makes no sense."""
         object.__setattr__(self, "slices", tuple(self.slices))
@@ -287,8 +295,12 @@ class AddedNodes(Shown):
     seconds: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        """Return the hash of the answer."""
+        return hash((self.status, self.name, self.added))
+
     def __repr__(self) -> str:
-        """Return what tells answers apart in a line; `print` shows the answer."""
+        """Return a one-line summary; `print` shows the whole answer."""
         return f"<AddedNodes for {self.name!r}, {self.status.value}: {self.count} nodes, cost {self.cost:g}>"
 
     @property

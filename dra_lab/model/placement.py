@@ -28,6 +28,10 @@ class Placement(Struct, frozen=True, gc=False):
     consumed: Mapping[str, str] = {}
     claim: str = ""
 
+    def __hash__(self) -> int:
+        """Return the hash of the device and what it is for."""
+        return hash((self.request, self.device, self.claim))
+
     @property
     def reference(self) -> str:
         """Return the reference in the plan's drawing: `claim:request` where the pod has several claims."""
@@ -51,6 +55,10 @@ class PlacedPod(Struct, frozen=True, gc=False):
     group: str = ""
     number: int = 0
     domain: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        return f"<PlacedPod {self.name} on {self.node}: {len(self.devices):,} devices>"
 
     @property
     def name(self) -> str:
@@ -170,7 +178,7 @@ class GoalRegret(Struct, frozen=True):
 class PathShare(Struct, frozen=True):
     """GPUs of an allocation that have their NIC on the same kind of path, and what that leaves of the bandwidth.
 
-    `path` is a key of `topology.bandwidth.PATHS`, and `words` says it. `low` and `high` are ratios to the bandwidth
+    `path` is a key of `topology.places.PATHS`, and `words` says it. `low` and `high` are ratios to the bandwidth
     that a GPU and its NIC reach on one PCIe root, None if nothing is known. `kind` is `reference` (that path itself,
     without `sources`), `measured` (published measurements), `yours` (by a person), `derived` or `unknown`. `sources`
     say where. `against` names published measurements outside the range, and what they measured.

@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from msgspec.structs import replace as changed
+
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
@@ -28,6 +30,7 @@ from dra_lab.model.placement import (
     SharedClaim,
     Start,
 )
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
 from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
@@ -50,6 +53,9 @@ class PlanStatus(StrEnum):
     EMPTY = "empty"
 
 
+NOTHING_ASKED = Question()
+
+
 @dataclass(frozen=True)
 class Plan(Shown):
     """Where the pods of workloads go, with what is proven of it, what first fit takes, or the reasons why they do not.
@@ -57,7 +63,7 @@ class Plan(Shown):
     `goals` are in order of importance, each the sum over all placed pods: of GOALS for one pod, of FLEET_GOALS for more
     and of GANG_GOALS with gangs. All are minimised; `bound` is the least value that could still exist, the goals before
     it being kept, and `proven` says that no better one does. `status` is OPTIMAL only when every goal is proven, and
-    FEASIBLE when one is not. It is INFEASIBLE when it is proven that not one replica fits (with `objective` "nodes":
+    FEASIBLE when one is not. It is INFEASIBLE when it is proven that not one replica fits (with the objective "nodes":
     that not all of them do). It is STOPPED when it was ended before any answer, and NOT_CHECKED when required data
     could not be read.
 
@@ -85,9 +91,7 @@ class Plan(Shown):
     """
 
     status: PlanStatus
-    workloads: tuple[Workload, ...] = ()
-    cluster: str = ""
-    release: str = ""
+    question: Question = NOTHING_ASKED
     pods: tuple[PlacedPod, ...] = ()
     goals: tuple[GoalValue, ...] = ()
     shared: tuple[SharedClaim, ...] = ()
@@ -99,7 +103,6 @@ class Plan(Shown):
     findings: tuple[Finding, ...] = ()
     reasons: Reasons | None = None
     regrets: tuple[Regret, ...] = ()
-    objective: str = "replicas"
     states: int = 0
     not_examined: int = 0
     cordoned: int = 0
@@ -127,6 +130,26 @@ class Plan(Shown):
         placed = f"{sum(self.placed.values())} of {self.replicas} replicas placed"
         where = f" on {self.nodes[0]}" if len(self.nodes) == 1 else ""
         return f"<Plan of {names} for {self.cluster!r}, {self.status.value}: {placed}{where}; print it for more>"
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """Return the workloads of the question."""
+        return self.question.workloads
+
+    @property
+    def cluster(self) -> str:
+        """Return the name of the cluster."""
+        return self.question.cluster
+
+    @property
+    def release(self) -> str:
+        """Return the release that is planned for."""
+        return self.question.release
+
+    @property
+    def objective(self) -> str:
+        """Return what the plan is to have least: pods without a place, or nodes for all pods."""
+        return self.question.objective
 
     @property
     def fits(self) -> bool:
@@ -276,6 +299,10 @@ class Plan(Shown):
             mine |= {UNPLACED: 0, NODES: len(nodes)}
         return {goal.goal: (mine[goal.goal], goal.value) for goal in found.goals if goal.goal in mine}
 
+    def with_workloads(self, workloads: Iterable[Workload]) -> Plan:
+        """Return the plan as an answer about these workloads."""
+        return replace(self, question=changed(self.question, workloads=tuple(workloads)))
+
     def goal(self, name: str) -> GoalValue | None:
         """Return a goal with its bound.
 
@@ -348,4 +375,5 @@ def plan_of_pod(
     """Return the plan of one pod with a drawing; `more` are other fields of a Plan."""
     name = sketch.name or "pod"
     pods = (PlacedPod(name, 0, node, devices, more.get("goals", ())),) if node else ()
-    return Plan(status, (Workload(name, sketch),), pods=pods, drawn=sketch, **more)
+    question = Question((Workload(name, sketch),), more.pop("cluster", ""), more.pop("release", ""))
+    return Plan(status, question, pods=pods, drawn=sketch, **more)

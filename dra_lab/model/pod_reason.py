@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.names import DeviceID
+from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
+from dra_lab.model.reasons import WhyNot
 from dra_lab.model.running import Move
 from dra_lab.model.slices import DeviceTaintRule
+from dra_lab.model.trace import Trace
 from dra_lab.printing import Shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PodReason(Shown):
     """Why one pod is pending, in one sentence, or its state if it is not.
 
@@ -70,15 +74,21 @@ class RuleEffect:
     sentence: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation(Shown):
-    """Why pods of a cluster are pending, or what a DeviceTaintRule would do.
+    """Why pods of a cluster are pending, why a claim fits or not, or what a DeviceTaintRule would do.
 
     Args:
         cluster: The name of the cluster.
         pods: The pending pods with their reasons, in the order of their names.
-        rule: What the rule would do; default None: the question was about pods.
+        rule: What the rule would do; default None: the question was about something else.
         moves: Where the pods that the rule evicts can go, those without a place first.
+        plan: The plan of a claim or gang that is explained; default None: the question was about something else.
+        answer: Why it fits or not, in a few sentences.
+        tests: How many devices of a node are left after each test of each request.
+        trace: kube-scheduler's search for the claim on that node.
+        device: The device that is explained; None for the claim itself.
+        verdicts: Of a gang, quota, topology counts and devices side by side.
 
     Example:
         >>> from dra_lab import explain, load_cluster
@@ -90,10 +100,22 @@ class Explanation(Shown):
     pods: tuple[PodReason, ...] = ()
     rule: RuleEffect | None = None
     moves: tuple[Move, ...] = ()
+    plan: Plan | None = None
+    answer: str = ""
+    tests: WhyNot | None = None
+    trace: Trace[FirstFit] | None = None
+    device: DeviceID | None = None
+    verdicts: GangVerdicts | None = None
+
+    def __hash__(self) -> int:
+        """Return the hash of the answer."""
+        return hash((self.cluster, self.sentence))
 
     @property
     def sentence(self) -> str:
-        """Return the answer in a few sentences: that of the rule or of the only pod, or how many are pending."""
+        """Return the answer in a few sentences: that of the claim, rule or only pod, or how many pods are pending."""
+        if self.plan is not None:
+            return self.answer
         if self.rule is not None:
             return self.rule.sentence
         if len(self.pods) == 1:

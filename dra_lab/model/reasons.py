@@ -147,7 +147,7 @@ class Reasons(Shown, Struct, frozen=True):
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Shortfall(Shown):
     """A reason why the claim does not fit.
 
@@ -184,3 +184,32 @@ class Suggestion(Shown, Struct, frozen=True):
     source: str = ""
     selectors: Mapping[str, tuple[str, ...]] = {}
     sketch: ClaimSketch | None = None
+
+
+class FailedTest(Struct, frozen=True):
+    """The first test that keeps a device from one request.
+
+    `test` is `class`, `selector`, `taint`, `in-use`, `capacity`, or "" if it passes all of them; `text` is the
+    expression, the taints or the claims that stand behind it.
+    """
+
+    request: str
+    test: str
+    text: str = ""
+
+
+class WhyNot(Struct, frozen=True):
+    """How far the devices of a node come with each request, and why the node does not serve the claim.
+
+    `fits` is None where time ended before that was known. `users` names, by request, the claims that hold matching
+    devices, with the number of these, most first; `devices` has the tests of every device by its identity. `use_known`
+    is False if no claims were read, so that a device may be in use although no claim here holds it.
+    """
+
+    node: str
+    fits: bool | None
+    funnels: tuple[Funnel, ...] = ()
+    shortfalls: tuple[Shortfall, ...] = ()
+    users: Mapping[str, tuple[tuple[str, int], ...]] = {}
+    devices: Mapping[DeviceID, tuple[FailedTest, ...]] = {}
+    use_known: bool = True

@@ -151,6 +151,10 @@ class Movable(Value, frozen=True):
     labels: Mapping[str, str] = {}
     priority: int | None = None
 
+    def __hash__(self) -> int:
+        """Return the hash of what is no mapping."""
+        return hash((self.namespaces, self.priority))
+
 
 class Move(Struct, frozen=True):
     """A running pod that leaves its node, in the order in which the moves can be carried out.

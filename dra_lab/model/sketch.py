@@ -176,6 +176,15 @@ class ClaimSketch(Shown, Value, frozen=True):
     config: tuple[DeviceClaimConfiguration, ...] = ()
     claims: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        """Return the hash of the names and links; amounts of requests are mappings."""
+        return hash((self.name, tuple(request.name for request in self.requests), self.links))
+
+    def __repr__(self) -> str:
+        """Return a line; `print` shows the drawing."""
+        requests, links = (", ".join(one.name for one in found) for found in (self.requests, self.links))
+        return f"<ClaimSketch {self.name!r}: {requests or 'nothing'}{f'; links {links}' if links else ''}>"
+
     def request(self, name: str) -> DeviceRequest:
         """Return the request of a name.
 
@@ -303,7 +312,7 @@ class Drawing(Value, frozen=True):
     if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `addable` is what may be
     added to it. `movable` are the running pods that may move, None for the usual ones. `kept` are plans for comparing;
     `view` is what the screen shows, by setting. `measured` are bandwidths that a person measured with and without the
-    link, by the path between GPU and NIC without it (`topology.bandwidth.PATHS`).
+    link, by the path between GPU and NIC without it (`topology.places.PATHS`).
     """
 
     sketch: ClaimSketch = ClaimSketch()

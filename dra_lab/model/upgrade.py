@@ -41,7 +41,7 @@ class ChangedAnswer:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Upgrade(Shown):
     """The answers that an upgrade changes: what stops to work first, then what changes, then what starts to work.
 

@@ -79,6 +79,11 @@ class PodGroup:
         for field, value in zip(self.__slots__, given, strict=True):
             object.__setattr__(self, field, value)
 
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        claims = ", ".join(claim.name for claim in self.claims) or "no claims"
+        return f"<PodGroup {self.name!r}: {self.count:,} pods with {claims}>"
+
     @property
     def least(self) -> int:
         """Return the pods without which a replica does not start."""
@@ -163,6 +168,11 @@ class Workload:
         values = (name, groups, replicas, level, prefer_level, hierarchy, priority, shared, attributes)
         for field, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        pods = f" of {self.size:,} pods" if self.is_gang else ""
+        return f"<Workload {self.name!r}: {self.replicas:,} replicas{pods}>"
 
     @property
     def claims(self) -> tuple[ClaimSketch, ...]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from dra_lab.model.names import DeviceID
 from dra_lab.pictures.captions import text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, profile_name
-from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import Branch
+from dra_lab.topology.places import Locality
 
 WIDTH = 640.0
 """The width of a picture, in pixels."""
@@ -178,17 +178,14 @@ def _profile_rows(devices: Sequence[Locality], parts: Parts) -> list[tuple[str, 
     for locality in sorted(devices, key=lambda one: parts[one.device].first):
         part, name = parts[locality.device], profile_name(locality)
         sizes[name] = max(sizes.get(name, (0, 0)), (part.count, part.compute))
-        row = next((row for row in by_name[name] if _ends_before(parts[row[-1].device], part)), None)
+        ends = {id(row): parts[row[-1].device].first + parts[row[-1].device].count for row in by_name[name]}
+        row = next((row for row in by_name[name] if ends[id(row)] <= part.first), None)
         if row is None:
             by_name[name].append([locality])
         else:
             row.append(locality)
     names = sorted(by_name, key=lambda name: (-sizes[name][0], -sizes[name][1], name))
     return [(name, row) for name in names for row in by_name[name]]
-
-
-def _ends_before(last: Part, part: Part) -> bool:
-    return last.first + last.count <= part.first
 
 
 def _label_width(devices: Sequence[Locality]) -> float:

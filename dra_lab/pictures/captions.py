@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from dra_lab.model.driver_profile import kind_words
-from dra_lab.topology.locality import Locality, Place
 from dra_lab.topology.node_tree import UNKNOWN, Branch
+from dra_lab.topology.places import Locality
 from dra_lab.words.document import clean
 from dra_lab.words.facts import KINDS
 
@@ -62,14 +62,12 @@ def _pieces(word: str, size: float, width: float) -> list[str]:
     return pieces
 
 
-def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
-    """Return what to write over a place: its name, and the machine type or the source of a derived place, or ""."""
+def heading(branch: Branch) -> tuple[str, str]:
+    """Return what to write over a place: its name, and the source of a derived place, or ""."""
     value = clean(str(branch.value))
-    if branch.level == "node":
-        return value, clean(node_title)
     if branch.level == UNKNOWN:
         return "Location unknown", ""
-    if branch.level in PLACED:
+    if branch.level == "node" or branch.level in PLACED:
         return value, ""
     return f"{_LEVEL_NAMES[branch.level]} {value}", _source(branch) if branch.level == "numaNode" else ""
 
@@ -85,19 +83,14 @@ def _source(branch: Branch) -> str:
             continue
         (derived if place.derived else published).append((locality.kind, locality.guessed))
         if place.derived:
-            sources.append(_in_short(place.source))
+            # "from the NICs on the same PCIe root (...)", "file: FILE:LINE", or "derived: " and a fact
+            inferred = f"inferred {place.source.split(' on the same', 1)[0]}" if " on the same" in place.source else ""
+            sources.append("from a topology file" if place.source.startswith("file: ") else inferred or "inferred")
     if not derived:
         return ""
     reporters = " and ".join(dict.fromkeys(sources))
     without = [kind for kind in dict.fromkeys(derived) if kind not in published]
     return f"{reporters} (the {_kinds(without)} report none)" if without else f"partly {reporters}"
-
-
-def _in_short(source: str) -> str:
-    """Shorten "from the NICs on the same PCIe root (...)", "file: FILE:LINE", or "derived: " and a fact."""
-    if source.startswith("file: "):
-        return "from a topology file"
-    return f"inferred {source.split(' on the same', 1)[0]}" if " on the same" in source else "inferred"
 
 
 def _kinds(kinds: Iterable[tuple[str, bool]]) -> str:
@@ -129,17 +122,11 @@ def kind_name(locality: Locality) -> str:
 
 def locality_words(locality: Locality) -> str:
     """Return where a device sits, with the source of each place: `NUMA node 0 (dra.net/numaNode), PCIe root ...`."""
-    parts = [
-        f"{name} {place.value} ({_place_source(place)})"
-        for level, name in _LEVEL_NAMES.items()
-        if (place := locality.place(level)) is not None
-    ]
+    parts = []
+    for level, name in _LEVEL_NAMES.items():
+        if (place := locality.place(level)) is not None:
+            derived = "derived " if place.derived and not place.source.startswith("derived") else ""
+            parts.append(f"{name} {place.value} ({derived}{place.source})")
     if locality.address:
         parts.append(f"address {locality.address}")
     return clean(", ".join(parts)) if locality.known else "location unknown"
-
-
-def _place_source(place: Place) -> str:
-    if not place.derived or place.source.startswith("derived"):
-        return place.source
-    return f"derived {place.source}"

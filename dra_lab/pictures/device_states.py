@@ -184,10 +184,15 @@ def _state(
     unhealthy = is_unhealthy(cluster, device_id, device)
     why = []
     if blocking or lacks:
-        names = ", ".join(_name(cluster, blocker) for blocker in blocking) or "partitions in use"
+        users = {one: ", ".join(cluster.allocated.holders(one)) for one in blocking}
+        named = (f"{one.device} ({f'in use by {by}' if by else 'chosen'})" for one, by in users.items())
+        names = ", ".join(named) or "partitions in use"
         why.append(f"blocked by {names}" + (f"; {lacks}" if lacks else ""))
     if holders:
-        why.append(f"{'' if full else 'partly '}in use by {', '.join(holders)}{_left(cluster, device_id)}")
+        amounts = shares_in_use(cluster, device_id).items()
+        parts = (f"{format_quantity(a.left)} of {format_quantity(a.total)} {k.rpartition('/')[2]}" for k, a in amounts)
+        left = f" ({', '.join(parts)} left)" if amounts else ""
+        why.append(f"{'' if full else 'partly '}in use by {', '.join(holders)}{left}")
     if unhealthy:
         why.append("reported unhealthy")
     if taints:
@@ -218,12 +223,6 @@ def is_unhealthy(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
     return (health is not None and health.value == UNHEALTHY) or (healthy is not None and healthy.value is False)
 
 
-def _name(cluster: Cluster, device: DeviceID) -> str:
-    """Return a blocking partition with who uses it: `gpu-0-mig-2g10gb-14-0 (in use by class/jupyter)`."""
-    holders = cluster.allocated.holders(device)
-    return f"{device.device} (in use by {', '.join(holders)})" if holders else f"{device.device} (chosen)"
-
-
 def _amounts(
     cluster: Cluster, device_id: DeviceID, device: Device, takes: Mapping[str, str]
 ) -> tuple[tuple[str, ...], float, float]:
@@ -251,13 +250,6 @@ def _amounts(
     first = keys[0]
     part = min(1.0, float(used[first]))
     return shown, part, min(1 - part, float(taken[first] / amounts[first].total))
-
-
-def _left(cluster: Cluster, device_id: DeviceID) -> str:
-    """Return what is left of a shared device in words: ` (80Gi of 96Gi memory left)`."""
-    amounts = shares_in_use(cluster, device_id).items()
-    parts = [f"{format_quantity(a.left)} of {format_quantity(a.total)} {key.rpartition('/')[2]}" for key, a in amounts]
-    return f" ({', '.join(parts)} left)" if parts else ""
 
 
 def _ineligible(

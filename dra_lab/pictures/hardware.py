@@ -30,7 +30,7 @@ from dra_lab.pictures.device_states import (
 from dra_lab.pictures.letters import colours, letters, numbers
 from dra_lab.pictures.marks import Ink, add_cells, add_legend, add_mark, add_notes
 from dra_lab.pictures.partitions import left_words
-from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks, node_scene, node_title, roots_of
+from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks, node_scene, roots_with_only
 from dra_lab.pictures.svg_elements import (
     Element,
     element,
@@ -45,8 +45,9 @@ from dra_lab.pictures.svg_elements import (
 )
 from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.topology.hierarchies import hierarchies
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities
 from dra_lab.topology.node_tree import Branch, node_tree
+from dra_lab.topology.places import Locality
 from dra_lab.topology.presets import NVLINK_DOMAIN
 from dra_lab.words.document import clean
 from dra_lab.words.facts import counted
@@ -92,9 +93,10 @@ def hardware_svg(
     release = plan.release if plan is not None else ""
     states = device_states(cluster, node_name, sketch=drawn, request=request, on_top=on_top, release=release)
     if part is not None and plan is not None:
-        states = {**states, **_without_place(states, unplaced(cluster, plan, part))}
+        left = unplaced(cluster, plan, part).items()
+        states = {**states, **{device: dataclasses.replace(states[device], unplaced=name) for device, name in left}}
     name = drawn or ClaimSketch(requests=tuple(DeviceRequest(name=workload) for workload in workloads))
-    prefix = prefix or _prefix(cluster.name, node_name, show)
+    prefix = prefix or "hw" + hashlib.sha256(f"{cluster.name}\n{node_name}\n{show}".encode()).hexdigest()[:8]
     signs = numbers({**on_top.scheduler, **on_top.filled}) if pods is None else {}
     ink = Ink(prefix, states, letters(name), colours(name), localities(cluster, node_name), on_top.compared, signs)
     notes = _notes(cluster, node_name, plan, states)
@@ -148,10 +150,10 @@ def _scene(
         for device, state in states.items()
         if state.state is State.INELIGIBLE and not (state.chosen or state.scheduler)
     }
-    roots = roots_of(cluster, node, unused)
+    roots = roots_with_only(node_tree(cluster, node), unused)
     if scene.height + _LEGEND <= height or not roots or len(unused) == len(states):
         return scene, 0
-    return (scene if unfolded else node_scene(cluster, node, width, worded=worded, folded=unused)), len(roots)
+    return (scene if unfolded else node_scene(cluster, node, width, worded=worded, folded=unused)), roots
 
 
 def _fold_line(tree: Element, roots: int, top: float, *, is_open: bool) -> float:
@@ -170,36 +172,21 @@ def _notes(cluster: Cluster, node: str, plan: Plan | None, states: Mapping[Devic
     pairs = pairs_note(plan, node) if plan is not None else ""
     unread = unread_words(cluster)
     unread = f"{unread[0].upper()}{unread[1:]}." if unread else ""
-    return [*filter(None, (pairs, unread)), *_in_use_by(states), *fabric_partitions(cluster, node)]
-
-
-def _without_place(
-    states: Mapping[DeviceID, DeviceState], requests: Mapping[DeviceID, str]
-) -> Mapping[DeviceID, DeviceState]:
-    return {device: dataclasses.replace(states[device], unplaced=request) for device, request in requests.items()}
-
-
-def _prefix(*parts: str) -> str:
-    return "hw" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+    held = Counter(holder for state in states.values() for holder in state.holders)
+    users = [f"{holder} ({counted(count, 'device')})" for holder, count in held.most_common(_HOLDERS)]
+    more = f" and {counted(len(held) - _HOLDERS, 'further claim')}" if len(held) > _HOLDERS else ""
+    in_use = f"In use by {', '.join(users)}{more}." if users else ""
+    return [*filter(None, (pairs, unread, in_use)), *fabric_partitions(cluster, node)]
 
 
 def _title(root: Element, cluster: Cluster, node_name: str, width: float) -> float:
     """Add the node's name and machine type, and return where the hardware begins below them."""
-    kind = node_title(cluster, node_name)
+    labels = cluster.node_named(node_name).metadata.labels
+    kind = labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type")
     lines = wrap(clean(f"{node_name} · {kind}" if kind else node_name), SIZE * 1.12, width - 4)
     for at, line in enumerate(lines):
         text(root, line, 2.0, 14 + at * LINE, "dra-hw-heading dra-hw-strong")
     return 6 + LINE * len(lines)
-
-
-def _in_use_by(states: Mapping[DeviceID, DeviceState]) -> list[str]:
-    """Return the line that names who uses devices: `In use by training/llm-70b (8), team/other (1).`; [] for none."""
-    held = Counter(holder for state in states.values() for holder in state.holders)
-    if not held:
-        return []
-    first = [f"{holder} ({counted(count, 'device')})" for holder, count in held.most_common(_HOLDERS)]
-    more = len(held) - len(first)
-    return [f"In use by {', '.join(first)}" + (f" and {counted(more, 'further claim')}" if more else "") + "."]
 
 
 def _place(parent: Element, cluster: Cluster, frame: Frame, ink: Ink, level: int, *, domain: str = "") -> float:
@@ -209,7 +196,8 @@ def _place(parent: Element, cluster: Cluster, frame: Frame, ink: Ink, level: int
     say(item, data_level=frame.branch.level, data_value=str(frame.branch.value))
     words = ", ".join(place_words(branch) for branch in (frame.outer, frame.branch) if branch is not None)
     words += f", {domain}" if domain else ""
-    say(item, aria_label=f"{words}: {_count(frame)}")
+    devices = sum(len(mark.localities) for mark in frame.all_marks())
+    say(item, aria_label=f"{words}: {counted(devices, 'device')}")
     title(item, words)
     kind = {"node": " dra-hw-frame-node", "unknown": " dra-hw-frame-unknown"}.get(frame.branch.level, "")
     kind += " dra-hw-frame-nvlink" if domain else ""
@@ -235,10 +223,6 @@ def _place(parent: Element, cluster: Cluster, frame: Frame, ink: Ink, level: int
         add_mark(item, mark, ink, level)
     add_cells(item, frame, ink)
     return below
-
-
-def _count(frame: Frame) -> str:
-    return counted(sum(len(mark.localities) for mark in frame.all_marks()), "device")
 
 
 def nvlink_words(cluster: Cluster, node_name: str) -> str:
@@ -278,90 +262,71 @@ _STEP = 20.0
 _ROW = 26.0
 
 
-def tree_svg(cluster: Cluster, node_name: str, plan: Plan | None = None, width: float = TREE_WIDTH) -> str:
+def tree_svg(cluster: Cluster, node_name: str, plan: Plan | None = None) -> str:
     """Return the tree as one `<svg>` element; devices carry `data-id` and, if a plan chose them, `data-request`.
 
     More than twelve like devices of one place are one row. Raises NodeError for an unknown node.
     """
-    drawing = _Drawing(cluster, node_name, plan, width)
+    sketch = plan.sketch if plan is not None else ClaimSketch()
+    on_top, release = shown(plan, node_name, "best"), plan.release if plan is not None else ""
+    states = device_states(
+        cluster, node_name, sketch=sketch if plan is not None else None, on_top=on_top, release=release
+    )
+    ink = Ink("", states, letters(sketch), colours(sketch), {}, compared=False, numbers=numbers(on_top.filled))
     root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw dra-hw-tree", role="group")
     say(root, aria_label=f"PCIe and NUMA tree of node {node_name}")
     element(root, "style").text = style_sheet()
-    ground = element(root, "rect", class_="dra-hw-ground", width=width)
+    ground = element(root, "rect", class_="dra-hw-ground", width=TREE_WIDTH)
     tree = element(root, "g", role="tree")
     say(tree, aria_label=f"tree of {node_name}")
-    bottom = drawing.place(tree, node_tree(cluster, node_name), 0, 4.0) + 6
+    bottom = _add_place(tree, node_tree(cluster, node_name), ink, 0, 4.0) + 6
     _first_item(tree)
-    return _sized(root, ground, width, bottom)
+    return _sized(root, ground, TREE_WIDTH, bottom)
 
 
-class _Drawing:
-    """Draws the rows of one node."""
-
-    def __init__(self, cluster: Cluster, node_name: str, plan: Plan | None, width: float) -> None:
-        sketch = plan.sketch if plan is not None else None
-        release = plan.release if plan is not None else ""
-        on_top = shown(plan, node_name, "best")
-        self._states = device_states(cluster, node_name, sketch=sketch, on_top=on_top, release=release)
-        self._letters = letters(sketch) if sketch is not None else {}
-        self._colours = colours(sketch) if sketch is not None else {}
-        self._numbers = numbers(on_top.filled)
-        self._width = width
-
-    def place(self, parent: Element, branch: Branch, depth: int, y: float) -> float:
-        """Add a place with all below it, and return where the next row begins."""
-        item = element(parent, "g", role="group", class_="dra-hw-place")
-        words = place_words(branch)
-        say(item, data_level=branch.level, data_value=str(branch.value), aria_label=words)
-        title(item, words)
-        x = 6 + depth * _STEP
-        lines = wrap(clean(heading(branch)[0]), SIZE * 1.12, self._width - x - 4)
-        for at, line in enumerate(lines):
-            text(item, line, x, y + 16 + at * LINE, "dra-hw-heading dra-hw-strong")
-        top = y + _ROW + (len(lines) - 1) * LINE
-        below = top
-        middle = top
-        for deeper in branch.branches:
-            middle = below + _ROW / 2 - 2
-            _edge(item, x, middle)
-            below = self.place(item, deeper, depth + 1, below)
-        for group in in_blocks(branch.devices):
-            middle = below + _ROW / 2 - 2
-            _edge(item, x, middle)
-            below = self._devices(item, group, depth + 1, below)
-        if below > top:
-            element(item, "line", x1=x + 6, y1=top - 4, x2=x + 6, y2=middle, class_="dra-hw-edge")
-        return below
-
-    def _devices(self, parent: Element, group: Sequence[Locality], depth: int, y: float) -> float:
-        states = [self._states.get(one.device, DeviceState()) for one in group]
-        references = list(dict.fromkeys(split_request(state.chosen)[0] for state in states if state.chosen))
-        first, x = group[0], 6 + depth * _STEP
-        name = clean(first.name) if len(group) == 1 else f"{len(group)} × {first.label}"
-        words = f"{name} · {first.label}" if len(group) == 1 and first.label != name else name
-        number = self._numbers.get(first.device, "") if len(group) == 1 else ""
-        signs = " ".join(f"{self._letters.get(reference, '?')}{number}" for reference in references)
-        why = "; ".join(states[0].why) or states[0].state.value if len(group) == 1 else ""
-        icon = 20.0 if first.kind in ("gpu", "cpu") else 28.0
-        item = element(parent, "g", role="treeitem", aria_level=str(depth + 1), tabindex="-1", class_="dra-hw-device")
-        if len(group) == 1:
-            say(item, data_id=str(first.device))
-        else:
-            say(item, data_ids=" ".join(str(one.device) for one in group))
-        if references:
-            say(item, data_request=" ".join(references))
-        sign = element(item, "g", class_=f"dra-hw-{'chosen' if references else states[0].state.css}")
-        outline(sign, SHAPES.get(first.kind, OTHER)[0], x, y + 3, icon, 20.0, class_="dra-hw-shape")
-        if references:
-            colour = self._colours[references[0]]
-            sign.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
-            text(sign, f"{self._letters[references[0]]}{number}", x + icon / 2, y + 13, "dra-hw-letter")
-        lines = wrap(clean(words), SIZE, self._width - x - icon - 10)
-        for at, line in enumerate(lines):
-            text(item, line, x + icon + 6, y + 17 + at * LINE, "dra-hw-heading")
-        label(item, ", ".join(part for part in (f"{signs} {words}".strip(), why) if part))
-        return y + _ROW + (len(lines) - 1) * LINE
+def _add_place(parent: Element, branch: Branch, ink: Ink, depth: int, y: float) -> float:
+    """Add a place with all below it, and return where the next row begins."""
+    item = element(parent, "g", role="group", class_="dra-hw-place")
+    words = place_words(branch)
+    say(item, data_level=branch.level, data_value=str(branch.value), aria_label=words)
+    title(item, words)
+    x = 6 + depth * _STEP
+    lines = wrap(clean(heading(branch)[0]), SIZE * 1.12, TREE_WIDTH - x - 4)
+    for at, line in enumerate(lines):
+        text(item, line, x, y + 16 + at * LINE, "dra-hw-heading dra-hw-strong")
+    middle = below = top = y + _ROW + (len(lines) - 1) * LINE
+    for one in (*branch.branches, *in_blocks(branch.devices)):
+        middle = below + _ROW / 2 - 2
+        element(item, "line", x1=x + 6, y1=middle, x2=x + _STEP - 3, y2=middle, class_="dra-hw-edge")
+        add = _add_place if isinstance(one, Branch) else _add_devices
+        below = add(item, one, ink, depth + 1, below)  # type: ignore[arg-type]
+    if below > top:
+        element(item, "line", x1=x + 6, y1=top - 4, x2=x + 6, y2=middle, class_="dra-hw-edge")
+    return below
 
 
-def _edge(parent: Element, x: float, y: float) -> None:
-    element(parent, "line", x1=x + 6, y1=y, x2=x + _STEP - 3, y2=y, class_="dra-hw-edge")
+def _add_devices(parent: Element, group: Sequence[Locality], ink: Ink, depth: int, y: float) -> float:
+    states = [ink.states.get(one.device, DeviceState()) for one in group]
+    references = list(dict.fromkeys(split_request(state.chosen)[0] for state in states if state.chosen))
+    first, x, several = group[0], 6 + depth * _STEP, len(group) > 1
+    name = f"{len(group)} × {first.label}" if several else clean(first.name)
+    words = name if several or first.label == name else f"{name} · {first.label}"
+    number = "" if several else ink.numbers.get(first.device, "")
+    signs = [f"{ink.letter(reference)}{number}" for reference in references]
+    why = "" if several else "; ".join(states[0].why) or states[0].state.value
+    icon = 20.0 if first.kind in ("gpu", "cpu") else 28.0
+    item = element(parent, "g", role="treeitem", aria_level=str(depth + 1), tabindex="-1", class_="dra-hw-device")
+    say(item, **{"data_ids" if several else "data_id": " ".join(str(one.device) for one in group)})
+    if references:
+        say(item, data_request=" ".join(references))
+    sign = element(item, "g", class_=f"dra-hw-{'chosen' if references else states[0].state.css}")
+    outline(sign, SHAPES.get(first.kind, OTHER)[0], x, y + 3, icon, 20.0, class_="dra-hw-shape")
+    if references:
+        colour = ink.colour(references[0])
+        sign.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
+        text(sign, signs[0], x + icon / 2, y + 13, "dra-hw-letter")
+    lines = wrap(clean(words), SIZE, TREE_WIDTH - x - icon - 10)
+    for at, line in enumerate(lines):
+        text(item, line, x + icon + 6, y + 17 + at * LINE, "dra-hw-heading")
+    label(item, ", ".join(filter(None, (" ".join((*signs, words)), why))))
+    return y + _ROW + (len(lines) - 1) * LINE

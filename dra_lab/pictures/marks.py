@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.pictures.boxes import LINE, SIZE, Frame, Mark
-from dra_lab.pictures.captions import device_words, locality_words, text_width, wrap
+from dra_lab.pictures.captions import KIND_NAMES, device_words, locality_words, text_width, wrap
 from dra_lab.pictures.device_states import DeviceState, OnTop, State
 from dra_lab.pictures.letters import PALETTE, Colour
 from dra_lab.pictures.partitions import profile_name
+from dra_lab.pictures.scene import OTHER, SHAPES
 from dra_lab.pictures.svg_elements import Element, backing, element, label, outline, say, text
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.places import Locality
 
 PATTERNS: Mapping[State, str] = {State.IN_USE: "hatch", State.TAINTED: "cross", State.BLOCKED: "dots"}
 """The pattern over an outline, of the states that have one."""
@@ -152,7 +153,10 @@ def _slice_words(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> Non
         holder = state.holders[0].rpartition("/")[2] if state.holders else ""
         options = (f"in use by {holder}", "in use") if holder else ("in use",)
     elif state.state is State.BLOCKED:
-        by = _short_blocker(state, ink)
+        blockers = [ink.states[one] for one in state.blockers if one in ink.states]
+        chosen = next((one.chosen for one in blockers if one.chosen), "")
+        found = ink.localities.get(state.blockers[0]) if state.blockers else None
+        by = ink.letter(chosen) or (profile_name(found) if found is not None else "")
         options = (f"blocked by {by}", "blocked", "×") if by else ("blocked", "×")
     elif state.state in _WRITTEN:
         options = (state.state.value, "!")
@@ -163,15 +167,6 @@ def _slice_words(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> Non
     if not state.chosen and state.state in PATTERNS:
         backing(item, line, x, y, SIZE)
     text(item, line, x, y, "dra-hw-letter" if state.chosen or state.scheduler else "")
-
-
-def _short_blocker(state: DeviceState, ink: Ink) -> str:
-    """Return the letter of the chosen partition that blocks, else the profile of the one in use."""
-    for blocker in state.blockers:
-        if (other := ink.states.get(blocker)) is not None and other.chosen:
-            return ink.letter(other.chosen)
-    found = ink.localities.get(state.blockers[0]) if state.blockers else None
-    return profile_name(found) if found is not None else ""
 
 
 def add_cells(parent: Element, frame: Frame, ink: Ink) -> None:
@@ -279,8 +274,9 @@ _LONGER = {
 }
 """Longer words for the states whose own word says too little."""
 
-_KINDS = {"gpu": ("square", 14.0, "GPU"), "nic": ("pill", 22.0, "NIC"), "cpu": ("circle", 14.0, "CPU")}
-_OTHER = ("hexagon", 18.0, "other device")
+_ICONS = {"pill": 22.0, "hexagon": 18.0}
+"""How wide the shapes of kinds are in the legend that are not as wide as high."""
+
 _ROW = 21.0
 _ICON = 20.0
 _HIGH = 14.0
@@ -325,13 +321,11 @@ def add_legend(
         entries.append(("nvlink", "NVLink domain", "", _ICON, "square"))
     sure = {locality.kind for locality in states.localities.values() if not locality.guessed}
     kinds = {locality.kind for locality in states.localities.values()}
-    shapes = [(kind, *shape) for kind, shape in _KINDS.items() if kind in kinds]
-    shapes += [("other", *_OTHER)] if kinds - _KINDS.keys() else []
-    if len(shapes) > 1:
-        entries += [
-            ("free", kind_words(words, guessed=kind in kinds - sure), "", icon, shape)
-            for kind, shape, icon, words in shapes
-        ]
+    drawn = [kind for kind in SHAPES if kind in kinds] + ["other"] * bool(kinds - SHAPES.keys())
+    for kind in drawn if len(drawn) > 1 else ():
+        shape, words = SHAPES.get(kind, OTHER)[0], "other device" if kind == "other" else KIND_NAMES[kind]
+        words = kind_words(words, guessed=kind in kinds - sure)
+        entries.append(("free", words, "", _ICONS.get(shape, 14.0), shape))
     x, y = 2.0, top
     for class_, words, pattern, icon, shape in entries:
         needed = icon + 6 + text_width(words, SIZE) + 12

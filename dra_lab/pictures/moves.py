@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from typing import Literal
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.running import Move
+from dra_lab.model.running_pods import running_pods
 from dra_lab.pictures.boxes import SIZE
 from dra_lab.pictures.captions import KIND_NAMES, text_width
-from dra_lab.pictures.node_shares import NodeShares, Share, State, moved_kinds, node_shares, steps_of
+from dra_lab.pictures.charts.amounts import Amounts, amounts_on
 from dra_lab.pictures.svg_elements import (
     Element,
     element,
@@ -25,6 +30,8 @@ from dra_lab.pictures.svg_elements import (
     title,
     to_text,
 )
+from dra_lab.topology.locality import kinds
+from dra_lab.topology.node_tree import natural_order
 from dra_lab.words.facts import KINDS, counted
 from dra_lab.words.moves_document import move_steps
 
@@ -71,16 +78,9 @@ def moves_svg(
         raise InputError("no pod moves or leaves a node, so that there are no moves to draw")
     if kind and kind not in held:
         raise InputError(f"no pod that moves holds {KINDS.get(kind, kind)}; give one of {', '.join(held)}")
-    rows = node_shares(cluster, moves, plan, kind or held[0])
-    shown, hidden = _most(rows, moves)
-    return _Drawn(shown, hidden, moves, kind or held[0], width).text()
-
-
-def _most(rows: Sequence[NodeShares], moves: Sequence[Move]) -> tuple[Sequence[NodeShares], int]:
-    """Return the nodes of the first moves, by name, and how many more there are."""
     order = list(dict.fromkeys(node for move in moves for node in (move.node_from, move.node_to) if node))
-    kept = set(order[:MOST_NODES])
-    return [row for row in rows if row.node in kept], max(0, len(order) - MOST_NODES)
+    rows = [row for row in node_shares(cluster, moves, plan, kind or held[0]) if row.node in order[:MOST_NODES]]
+    return _Drawn(rows, max(0, len(order) - MOST_NODES), moves, kind or held[0], width).text()
 
 
 @dataclass
@@ -192,7 +192,7 @@ class _Drawn:
         amount = f"{share.size:,.1f}".removesuffix(".0")
         noun = KIND_NAMES[self.kind] if amount == "1" else KINDS[self.kind]
         title(group, f"{share.pod or _WORDS[share.state]}: {amount} {noun}, {_WORDS[share.state]}")
-        self._box(group, share.state, x, y, wide, prefix)
+        self._box(group, share.state, x, y, (max(2.0, wide - 2), _BAR), prefix)
         sign = 24.0 if share.step else 0.0
         name = share.pod.rpartition("/")[2] if share.pod else f"{amount} {_WORDS[share.state].partition(',')[0]}"
         words = _cut(f"✕ {name}" if share.state == "lost" else name, wide - sign - 8.0)
@@ -203,11 +203,11 @@ class _Drawn:
             text(group, words, x + sign + (wide - sign) / 2, y + _BAR / 2)
         return wide
 
-    def _box(self, group: Element, state: State, x: float, y: float, wide: float, prefix: str) -> None:
-        outline(group, "square", x + 1, y, max(2.0, wide - 2), _BAR, class_="dra-hw-shape")
+    def _box(self, group: Element, state: State, x: float, y: float, size: tuple[float, float], prefix: str) -> None:
+        outline(group, "square", x + 1, y, *size, class_="dra-hw-shape")
         if state in _PATTERNS:
             fill = f"url(#mv-{prefix}-{_PATTERNS[state]})"
-            outline(group, "square", x + 1, y, max(2.0, wide - 2), _BAR, class_="dra-hw-pattern", fill=fill)
+            outline(group, "square", x + 1, y, *size, class_="dra-hw-pattern", fill=fill)
 
     def _badge(self, parent: Element, words: str, x: float, y: float) -> None:
         wide = max(20.0, text_width(words, SIZE) + 8.0)
@@ -240,10 +240,7 @@ class _Drawn:
             if x + wide > self.width:
                 x, y = _EDGE, y + _BAR
             group = element(legend, "g", class_=f"dra-mv-{state}")
-            outline(group, "square", x + 1, y + 6, 20.0, 13.0, class_="dra-hw-shape")
-            if state in _PATTERNS:
-                fill = f"url(#mv-{prefix}-{_PATTERNS[state]})"
-                outline(group, "square", x + 1, y + 6, 20.0, 13.0, class_="dra-hw-pattern", fill=fill)
+            self._box(group, state, x, y + 6, (20.0, 13.0), prefix)
             self._words(_WORDS[state], x + 27, y)
             x += wide
         words = "same number: from and to"
@@ -288,3 +285,113 @@ def _cut(words: str, width: float) -> str:
         if text_width(made, SIZE) <= width:
             return made
     return ""
+
+
+# --------------------------------------------------------------------- what each pod holds
+
+State = Literal["stays", "leaves", "lost", "arrives", "new", "used", "free", "blocked"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a node's devices: the pod that holds it, "" for none, and the number of its step, 0 without one."""
+
+    state: State
+    size: float
+    pod: str = ""
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class NodeShares:
+    """A node of some moves: its devices `now`, empty if nothing leaves, and `then`, empty if it is drained."""
+
+    node: str
+    now: tuple[Share, ...] = ()
+    then: tuple[Share, ...] = ()
+
+    @property
+    def total(self) -> float:
+        """Return how many devices it has, as far as they are shown."""
+        return max(sum(share.size for share in line) for line in (self.now, self.then))
+
+
+def steps_of(moves: Sequence[Move]) -> tuple[int, ...]:
+    """Return the number of the step of each move, from 1, and 0 for a pod that has no place."""
+    numbers = count(1)
+    return tuple(next(numbers) if move.node_to else 0 for move in moves)
+
+
+def moved_kinds(cluster: Cluster, moves: Sequence[Move]) -> tuple[str, ...]:
+    """Return the kinds of the devices that pods of some moves hold, in the order of KINDS."""
+    known = _kinds(cluster, moves)
+    held = {known.get(device.driver, "other") for move in moves for device in move.devices_from}
+    return tuple(kind for kind in KINDS if kind in held)
+
+
+def node_shares(cluster: Cluster, moves: Sequence[Move], plan: Plan | None, kind: str) -> tuple[NodeShares, ...]:
+    """Return the nodes that some moves leave or reach, by name, with their devices of a kind, a key of KINDS.
+
+    The pods have moved in `cluster`. It does not have a drained node, so that only what leaves it is known. `plan` has
+    the new pods.
+    """
+    counted = _Counted(cluster, moves, plan, kind)
+    nodes = {node for move in moves for node in (move.node_from, move.node_to) if node}
+    return tuple(counted.row(node) for node in sorted(nodes, key=natural_order))
+
+
+def _kinds(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, str]:
+    """Return the kind of each driver's devices, as the nodes of the moves have them."""
+    there = [move.node_to for move in moves] + [move.node_from for move in moves]
+    nodes = [node for node in dict.fromkeys(there) if node in cluster.node_by_name] or cluster.node_names[:1]
+    return {device.driver: kind for node in nodes for device, kind in kinds(cluster, node).items()}
+
+
+class _Counted:
+    """How much of a kind of device each pod on the nodes of some moves holds."""
+
+    def __init__(self, cluster: Cluster, moves: Sequence[Move], plan: Plan | None, kind: str) -> None:
+        self.cluster, self.moves, self.kind = cluster, moves, kind
+        self.kind_of = _kinds(cluster, moves)
+        self.steps = steps_of(moves)
+        nodes = {move.node_to for move in moves} | {move.node_from for move in moves}
+        known = [node for node in nodes if node in cluster.node_by_name]
+        self.amounts = amounts_on(cluster, known, plan)
+        self.running: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for pod in running_pods(cluster):
+            if pod.node in nodes:
+                self.running[pod.node].append((pod.name, self._count(pod.devices)))
+        self.new: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for placed in plan.pods if plan is not None else ():
+            self.new[placed.node][placed.workload] += self._count(one.device for one in placed.devices)
+
+    def _count(self, devices: Iterable[DeviceID]) -> int:
+        return sum(self.kind_of.get(device.driver, "other") == self.kind for device in devices)
+
+    def row(self, node: str) -> NodeShares:
+        """Return a node before and after the moves."""
+        amounts = self.amounts.get((node, self.kind), Amounts(node, self.kind))
+        held = sum(n for _, n in self.running[node])
+        # a share of a device is less than the device, and a CPU device stands for many CPUs
+        unit = amounts.in_use / held if held and (self.kind == "cpu" or held > amounts.in_use) else 1.0
+        arrived = {move.pod: step for move, step in zip(self.moves, self.steps, strict=True) if move.node_to == node}
+        stays = [Share("stays", unit * n, pod) for pod, n in self.running[node] if n and pod not in arrived]
+        arrives = [Share("arrives", unit * n, pod, arrived[pod]) for pod, n in self.running[node] if pod in arrived]
+        rest = amounts.in_use - unit * held
+        stays += [Share("used", rest)] if rest > 0 else []
+        blocked = [Share("blocked", amounts.blocked)] if amounts.blocked else []
+        leaves = tuple(
+            Share("leaves" if step else "lost", unit * self._count(move.devices_from), move.pod, step)
+            for move, step in zip(self.moves, self.steps, strict=True)
+            if move.node_from == node
+        )
+        new = {name: devices for name, devices in self.new[node].items() if devices}
+        placed = (Share("new", amounts.planned * n / sum(new.values()), name) for name, n in new.items())
+        then = (*stays, *arrives, *placed, *_free(amounts.free + amounts.stranded), *blocked)
+        before = amounts.total - amounts.blocked - sum(share.size for share in (*stays, *leaves))
+        now = (*stays, *leaves, *_free(before if amounts.total else 0.0), *blocked)
+        return NodeShares(node, now if leaves else (), then)
+
+
+def _free(size: float) -> tuple[Share, ...]:
+    return (Share("free", size),) if size > 1e-9 else ()

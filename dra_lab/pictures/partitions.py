@@ -17,7 +17,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.sketch.cluster_candidates import counts_cpus
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.places import Locality
 from dra_lab.words.document import clean
 
 _SLICE = re.compile(r"memory-?slice-?([0-9]{1,2})", re.IGNORECASE)
@@ -89,7 +89,10 @@ def _counted(
 def _parts(
     key: tuple[str, str, str], devices: Mapping[DeviceID, Device], totals: Mapping[str, Fraction]
 ) -> Mapping[DeviceID, Part]:
-    draws = {device: _draws(found) for device, found in devices.items()}
+    draws = {
+        device: {name: parse_quantity(c.value) for use in found.consumes_counters for name, c in use.counters.items()}
+        for device, found in devices.items()
+    }
     numbers = [int(found[1]) for name, total in totals.items() if (found := _SLICE.fullmatch(name)) and total == 1]
     slots = {device: _slot(found) for device, found in draws.items()}
     if sorted(numbers) != list(range(len(numbers))) or not numbers or None in slots.values():
@@ -107,7 +110,9 @@ def _static(of_parent: Mapping[tuple[str, str, str], Mapping[DeviceID, Device]])
     """Return the parts of partitions that were made before; their memory slices are capacities: memorySlice0."""
     found: dict[DeviceID, Part] = {}
     for (driver, pool, parent), devices in of_parent.items():
-        name = _parent_name(parent, devices)
+        # `gpu-0` for `gpu-0-mig-1g5gb-19-0` and its like, else the identity that the partitions name
+        heads = {device.device.partition("-mig-")[0] for device in devices if "-mig-" in device.device}
+        name = heads.pop() if len(heads) == 1 else parent
         slots = {
             device: _slot({key.rpartition("/")[2]: parse_quantity(c.value) for key, c in of.capacity.items()})
             for device, of in devices.items()
@@ -119,19 +124,9 @@ def _static(of_parent: Mapping[tuple[str, str, str], Mapping[DeviceID, Device]])
     return found
 
 
-def _parent_name(parent: str, devices: Iterable[DeviceID]) -> str:
-    """Return `gpu-0` for `gpu-0-mig-1g5gb-19-0` and its like, else the identity that the partitions name."""
-    names = {device.device.partition("-mig-")[0] for device in devices if "-mig-" in device.device}
-    return names.pop() if len(names) == 1 else parent
-
-
 def profile_name(locality: Locality) -> str:
     """Return the profile of a partition, which several of a card can have: `3g.20gb`; else the device's name."""
     return clean(locality.label.partition(" MIG ")[2] or locality.name)
-
-
-def _draws(device: Device) -> dict[str, Fraction]:
-    return {name: parse_quantity(c.value) for use in device.consumes_counters for name, c in use.counters.items()}
 
 
 def _slot(draws: Mapping[str, Fraction]) -> tuple[int, int] | None:

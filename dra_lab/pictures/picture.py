@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dra_lab.errors import InputError, require
+from dra_lab.errors import InputError, a_kind, require
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
@@ -142,7 +142,11 @@ def _place(frame: Frame) -> dict[str, Any]:
 
 def _device(mark: Mark, looks: Looks) -> dict[str, Any]:
     locality = mark.locality
-    made = _at(mark.x + mark.width / 2, mark.y + mark.height / 2) | _shape(mark)
+    made = _at(mark.x + mark.width / 2, mark.y + mark.height / 2)
+    if mark.shape in ("square", "pill", "slice", "block"):
+        made |= {"shape": "box", "shapeProperties": {"borderRadius": 16 if mark.shape == "pill" else 0}}
+    else:
+        made["shape"] = "circle" if mark.shape == "circle" else "ellipse"
     made |= {"label": " ".join(mark.lines), "color": {"background": "#ffffff", "border": "#57606a"}}
     made["title"] = _harmless(f"{device_words(locality)}\n{locality_words(locality)}\n{locality.device}")
     sign, fill, ink = next((looks[one.device] for one in mark.localities if one.device in looks), ("", "", ""))
@@ -155,12 +159,6 @@ def _device(mark: Mark, looks: Looks) -> dict[str, Any]:
 
 def _at(x: float, y: float) -> dict[str, Any]:
     return {"x": round(x * _WIDER, 1), "y": round(y * _HIGHER, 1), "physics": False}
-
-
-def _shape(mark: Mark) -> dict[str, Any]:
-    if mark.shape in ("square", "pill", "slice", "block"):
-        return {"shape": "box", "shapeProperties": {"borderRadius": 16 if mark.shape == "pill" else 0}}
-    return {"shape": "circle" if mark.shape == "circle" else "ellipse"}
 
 
 def _harmless(words: str) -> str:
@@ -253,11 +251,12 @@ def picture(
     """
     cluster = answer if isinstance(answer, Cluster) else getattr(answer, "on", None)
     if isinstance(answer, Plan):
-        plan, node = plan or answer, node or _first_node(answer)
+        named = (reason.node for reason in answer.shortfalls if reason.node)
+        plan, node = plan or answer, node or min(answer.nodes, default="") or next(named, "")
         if cluster is None:
             raise InputError("the plan has no cluster to draw; draw it on one: picture(cluster, node, plan=plan)")
     if not isinstance(cluster, Cluster):
-        raise InputError(f"answer is a Cluster or a plan, not a {type(answer).__name__}")
+        raise InputError(f"answer is a Cluster or a plan, not {a_kind(answer)}")
     if kind not in _KINDS:
         raise InputError(f"kind {kind!r} is not known; use {', '.join(_KINDS)}")
     if show not in SHOWN:
@@ -265,36 +264,22 @@ def picture(
     name = node or next(iter(cluster.node_names), "")
     if not name:
         raise InputError("the cluster has no nodes to draw")
-    return _KINDS[kind](cluster, name, plan, show)
+    if kind == "graph":
+        one_pod = plan if plan is not None and plan.is_one_pod else None
+        return NodeImage(name, graph_page(cluster, name, one_pod), graph_frame(cluster, name, one_pod))
+    if kind == "moves":
+        svg = moves_svg(cluster, plan.moves if plan is not None else cluster.moves, plan)
+    else:
+        svg = _hardware(cluster, name, plan, show)
+    return NodeImage(name, svg, svg)
 
 
-def _first_node(plan: Plan) -> str:
-    """Return the first node that a plan uses, or else one that a reason names."""
-    return min(plan.nodes, default="") or next((reason.node for reason in plan.shortfalls if reason.node), "")
+def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> str:
+    if plan is None or plan.is_one_pod:
+        return hardware_svg(cluster, node, plan=plan, show=show)
+    here = [one for one in plan.with_devices if one.node == node]
+    pods = {placed.device: one.workload for one in here for placed in one.devices}
+    return hardware_svg(cluster, node, pods=pods, workloads=[workload.name for workload in plan.workloads])
 
 
-def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> NodeImage:
-    marked: Mapping[str, Any] = {"plan": plan, "show": show}
-    if plan is not None and not plan.is_one_pod:
-        here = [one for one in plan.with_devices if one.node == node]
-        pods = {placed.device: one.workload for one in here for placed in one.devices}
-        marked = {"pods": pods, "workloads": [workload.name for workload in plan.workloads]}
-    svg = hardware_svg(cluster, node, **marked)
-    return NodeImage(node, svg, svg)
-
-
-def _graph(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodeImage:
-    one_pod = plan if plan is not None and plan.is_one_pod else None
-    return NodeImage(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
-
-
-def _moves(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodeImage:
-    svg = moves_svg(cluster, plan.moves if plan is not None else cluster.moves, plan)
-    return NodeImage(node, svg, svg)
-
-
-_KINDS: Mapping[str, Callable[[Cluster, str, Plan | None, str], NodeImage]] = {
-    "hardware": _hardware,
-    "graph": _graph,
-    "moves": _moves,
-}
+_KINDS = ("hardware", "graph", "moves")

@@ -94,13 +94,9 @@ def grade_words(most: int) -> tuple[str, ...]:
     if not most:
         return ("0",)
     edges = [grade * most // GRADES for grade in range(GRADES + 1)]
-    return ("0", *(_span(low + 1, high) for low, high in pairwise(edges)))
-
-
-def _span(low: int, high: int) -> str:
-    if low > high:
-        return ""
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+    spans = ((low + 1, high) for low, high in pairwise(edges))
+    words = (f"{low:,}" if low == high else f"{low:,}–{high:,}" if low < high else "" for low, high in spans)
+    return ("0", *words)
 
 
 def _by_name(cluster: Cluster) -> Racks | None:

@@ -24,10 +24,11 @@ from dra_lab.pictures.letters import colours, letters
 from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Part, Picture, Sentence, Table, as_html, escaped
-from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, taken_words
+from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end
 from dra_lab.words.plan_document import NAMES, plan_parts
 from dra_lab.words.plan_json import plain_value
 from dra_lab.words.reason_words import finding_lines
+from dra_lab.words.scheduler_sentences import does
 
 _PROGRAM = Path(__file__).parent / "static" / "plan_page.js"
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -141,7 +142,9 @@ def report_page(
     drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:
         title = f"{drawn} on {cluster.name}" if drawn else cluster.name
-        return "\n".join((_head(title), as_html(_bare(cluster, title, drawn), page=True), _MADE, _END))
+        picture = _figure("", hardware_svg(cluster, drawn, prefix="node")) if drawn else "<p>No node was read.</p>"
+        parts = (Sentence(title), Picture(picture), finding_lines(cluster.findings))
+        return "\n".join((_head(title), as_html(parts, page=True), _MADE, _END))
     title = f"{plan.sketch.name} on {plan.cluster or cluster.name}"
     code = _code(yaml_text, lines or {})
     manifests = f'{_YAML_HEADING}<pre id="yaml" tabindex="0">{code}</pre>' if yaml_text else ""
@@ -183,7 +186,11 @@ def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Par
     for part in plan_parts(plan, cluster, names=NAMES):
         yield part
         if isinstance(part, Sentence):
-            yield Picture(f'<p class="facts">{escaped(_facts(cluster, plan))}</p>')
+            read = f"read {cluster.read_at}" if cluster.read_at else ""
+            release = f"Kubernetes {plan.release}" if plan.release else ""
+            proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
+            facts = " · ".join(filter(None, (release, proof, read, unread_words(cluster))))
+            yield Picture(f'<p class="facts">{escaped(facts)}</p>')
             yield _requests(plan)
             yield Picture(_pictures(cluster, plan, node))
     yield from _about_kube_scheduler(plan)
@@ -194,7 +201,7 @@ def _about_kube_scheduler(plan: Plan) -> Iterator[Part]:
     for name, found in first_fits(plan):
         if search_end(found) or not found.recorded:
             source = "" if found.recorded else " (from documentation, not recorded)"
-            yield Picture(f'<p class="facts">{escaped(f"{name}: {taken_words(plan, found)}{source}.")}</p>')
+            yield Picture(f'<p class="facts">{escaped(f"{name} {does(plan, found)}{source}.")}</p>')
     if plan.goals:
         words = "Other plugins of kube-scheduler help to choose the node. This compares what it allocates on this node."
         yield Picture(f'<p class="facts">{words}</p>')
@@ -205,11 +212,6 @@ def node_to_draw(plan: Plan | None) -> str:
     if plan is None:
         return ""
     return plan.node or (plan.reasons.nearest if plan.reasons is not None else "")
-
-
-def _bare(cluster: Cluster, title: str, node: str) -> list[Part]:
-    picture = _figure("", hardware_svg(cluster, node, prefix="node")) if node else "<p>No node was read.</p>"
-    return [Sentence(title), Picture(picture), finding_lines(cluster.findings)]
 
 
 def _head(title: str, script: str = "") -> str:
@@ -242,13 +244,6 @@ def _search(steps: Sequence[SearchStep]) -> str:
         "<h2>kube-scheduler&#x27;s search, step by step</h2>"
         f'<div class="stepper" hidden>{slider}</div><ol class="steps" tabindex="0">{items}</ol>'
     )
-
-
-def _facts(cluster: Cluster, plan: Plan) -> str:
-    read = f"read {cluster.read_at}" if cluster.read_at else ""
-    release = f"Kubernetes {plan.release}" if plan.release else ""
-    proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
-    return " · ".join(part for part in (release, proof, read, unread_words(cluster)) if part)
 
 
 def _requests(plan: Plan) -> Table:

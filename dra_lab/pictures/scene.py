@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from dra_lab.index.in_use import Amount
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
 from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
@@ -40,8 +39,8 @@ from dra_lab.pictures.boxes import (
 from dra_lab.pictures.captions import heading, text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, named_amounts, partitions
 from dra_lab.sketch.kind_counts import KIND_PLURALS
-from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import UNKNOWN, Branch, node_tree
+from dra_lab.topology.places import Locality
 from dra_lab.words.document import clean
 
 _NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 110.0, "switch": 96.0, UNKNOWN: 200.0, COUNTERS: 200.0}
@@ -53,17 +52,6 @@ SHAPES = {"gpu": ("square", 14.0, 74.0), "nic": ("pill", 24.0, 84.0), "cpu": ("c
 OTHER = ("hexagon", 30.0, 104.0)
 """The shape of a kind, how much of its width takes no text, and its least width."""
 _WIDEST = 190.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What the layout needs to know of devices besides where they sit."""
-
-    parts: Mapping[DeviceID, Part]
-    amounts: Mapping[DeviceID, Sequence[float]]
-    """How wide the words about what is left of each capacity of a shareable device may be."""
-    worded: Collection[DeviceID] = ()
-    """The devices whose state is written below their name."""
 
 
 def node_scene(
@@ -79,20 +67,23 @@ def node_scene(
     The state of `worded` devices is written below their name. PCIe roots with `folded` devices only are left out.
     """
     devices = {found.id: found.device for found in devices_on(gather_pools(cluster, node_name))}
-    amounts = {name: space for name, device in devices.items() if (space := _amount_widths(device))}
-    facts = _Facts(partitions(cluster, node_name), amounts, worded)
+    shareable = {name: device for name, device in devices.items() if device.allow_multiple_allocations}
+    amounts = {}
+    for name, device in shareable.items():
+        totals = {key: parse_quantity(capacity.value) for key, capacity in device.capacity.items()}
+        words = named_amounts({key: Amount(total, Fraction()) for key, total in totals.items() if total > 0})
+        # what is left may have two decimals
+        amounts[name] = [text_width(f"{found}.00 free", SIZE) for found in words.values()]
     tree = node_tree(cluster, node_name)
-    return _Layout(facts).lay(_without(tree, folded) if folded else tree, width)
+    layout = _Layout(partitions(cluster, node_name), amounts, worded)
+    return layout.lay(_without(tree, folded) if folded else tree, width)
 
 
-def roots_of(cluster: Cluster, node_name: str, devices: Collection[DeviceID]) -> list[Branch]:
-    """Return the PCIe roots of a node that have only these devices."""
-    return [branch for branch in _roots(node_tree(cluster, node_name)) if _has_only(branch, devices)]
-
-
-def _roots(branch: Branch) -> Iterator[Branch]:
-    for inner in branch.branches:
-        yield from (inner,) if inner.level == "pcieRoot" else _roots(inner)
+def roots_with_only(branch: Branch, devices: Collection[DeviceID]) -> int:
+    """Return how many PCIe roots of a place have only these devices."""
+    if branch.level == "pcieRoot":
+        return _has_only(branch, devices)
+    return sum(roots_with_only(inner, devices) for inner in branch.branches)
 
 
 def _has_only(branch: Branch, devices: Collection[DeviceID]) -> bool:
@@ -106,26 +97,17 @@ def _without(branch: Branch, folded: Collection[DeviceID]) -> Branch:
     return replace(branch, branches=tuple(inner for inner in kept if any(inner.all_devices())))
 
 
-def node_title(cluster: Cluster, node_name: str) -> str:
-    """Return the node's machine type from its labels, or ""."""
-    labels = cluster.node_named(node_name).metadata.labels
-    return labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type") or ""
-
-
-def _amount_widths(device: Device) -> list[float]:
-    if not device.allow_multiple_allocations:
-        return []
-    totals = {key: parse_quantity(capacity.value) for key, capacity in device.capacity.items()}
-    words = named_amounts({key: Amount(total, Fraction()) for key, total in totals.items() if total > 0})
-    # what is left may have two decimals
-    return [text_width(f"{found}.00 free", SIZE) for found in words.values()]
-
-
+@dataclass(frozen=True, slots=True)
 class _Layout:
-    """Lays out the places of one node."""
+    """Lays out the places of one node, by what it knows of devices besides where they sit.
 
-    def __init__(self, facts: _Facts) -> None:
-        self._facts = facts
+    `amounts` are how wide the words about what is left of each capacity of a shareable device may be, and `worded` the
+    devices whose state is written below their name.
+    """
+
+    parts: Mapping[DeviceID, Part]
+    amounts: Mapping[DeviceID, Sequence[float]]
+    worded: Collection[DeviceID]
 
     def lay(self, branch: Branch, width: float, columns: int = 0) -> Frame:
         """Lay out a place at the origin; `columns` is how many boxes go side by side, 0 for as many as are best."""
@@ -142,7 +124,10 @@ class _Layout:
             bottom = bottom_of(placed) + GAP
         cards, devices = self._cards(branch)
         if cards:
-            placed = self._card_grid(cards, inner, bottom)
+            widest = max(_narrowest_card(card, devices) for card, devices in cards.items())
+            across = max(1, min(len(cards), int((inner + GAP) // (widest + GAP))))
+            wide = (inner - (across - 1) * GAP) / across
+            placed = in_rows([self._card(card, of, wide) for card, of in cards.items()], across, wide, bottom)
             frames += placed
             bottom = bottom_of(placed) + GAP
         marks = self._flow(devices, inner, bottom)
@@ -155,22 +140,16 @@ class _Layout:
         cards: dict[Card, list[Locality]] = defaultdict(list)
         others = []
         for locality in branch.devices:
-            part = self._facts.parts.get(locality.device)
+            part = self.parts.get(locality.device)
             if part is None:
                 others.append(locality)
             else:
                 cards[part.card].append(locality)
         return cards, others
 
-    def _card_grid(self, cards: Mapping[Card, list[Locality]], inner: float, top: float) -> list[Frame]:
-        widest = max(_narrowest_card(card, devices) for card, devices in cards.items())
-        columns = max(1, min(len(cards), int((inner + GAP) // (widest + GAP))))
-        width = (inner - (columns - 1) * GAP) / columns
-        return in_rows([self._card(card, devices, width) for card, devices in cards.items()], columns, width, top)
-
     def _card(self, card: Card, devices: Sequence[Locality], width: float) -> Frame:
         if card.slices:
-            return slice_map(card, devices, self._facts.parts, width)
+            return slice_map(card, devices, self.parts, width)
         branch = Branch(COUNTERS, card.name, devices=tuple(devices))
         lines = wrap(card.name, SIZE, width - 2 * PAD)
         # one line more is for what is left of the counters
@@ -227,12 +206,10 @@ class _Layout:
         for branch in group:
             cards, devices = self._all(branch)
             needed += [_narrowest_card(card, of) + 4 * PAD for card, of in cards.items()]
-            needed += [self._least_width(locality) + 4 * PAD for locality in devices]
+            for locality in devices:
+                amount = max(self.amounts.get(locality.device, ()), default=0.0)
+                needed.append(self._mark((locality,), amount + OTHER[1] if amount else WIDTH).width + 4 * PAD)
         return max(needed, default=0.0)
-
-    def _least_width(self, locality: Locality) -> float:
-        amount = max(self._facts.amounts.get(locality.device, ()), default=0.0)
-        return self._mark((locality,), amount + OTHER[1] if amount else WIDTH).width
 
     def _all(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
         cards, devices = self._cards(branch)
@@ -254,17 +231,24 @@ class _Layout:
             marks.append(dataclasses.replace(mark, x=PAD + x, y=top))
             x += mark.width + GAP
             row_height = max(row_height, mark.height)
-        return _centred(marks)
+        heights: dict[float, float] = {}
+        for mark in marks:
+            heights[mark.y] = max(heights.get(mark.y, 0.0), mark.height)
+        return [dataclasses.replace(mark, y=mark.y + (heights[mark.y] - mark.height) / 2) for mark in marks]
 
     def _mark(self, members: tuple[Locality, ...], space: float) -> Mark:
         locality = members[0]
         if len(members) > 1:
             width = min(max(_BLOCK[0], space), _BLOCK[1])
-            lines = wrap(_block_name(members), SIZE, width - 16)
+            plural = "devices" if locality.kind == "other" else KIND_PLURALS[locality.kind]
+            name = kind_words("CPUs" if locality.kind == "cpu" else plural, guessed=locality.guessed)
+            lines = wrap(
+                f"{len(members)} {name}{'' if locality.kind == 'cpu' else f', {locality.label}'}", SIZE, width - 16
+            )
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
         shape, margin, least = SHAPES.get(locality.kind, OTHER)
-        amounts, most = self._facts.amounts.get(locality.device, ()), min(_WIDEST, space)
+        amounts, most = self.amounts.get(locality.device, ()), min(_WIDEST, space)
         amount = max(amounts, default=0.0)
         if amount:
             shape, margin = ("pill" if locality.kind == "cpu" else shape), max(margin, 20.0)
@@ -279,7 +263,7 @@ class _Layout:
         where = "" if not amounts else "beside" if fits else "below"
         width = width + beside if where == "beside" else max(width, amount)
         width = min(max(math.ceil(width + margin), least), space)
-        rows = len(wrapped) + (len(amounts) if where == "below" else 0) + (locality.device in self._facts.worded)
+        rows = len(wrapped) + (len(amounts) if where == "below" else 0) + (locality.device in self.worded)
         height = LINE * rows + 11 + (8 if amount else 0)
         if shape == "circle":
             width = height = max(width, height)
@@ -303,14 +287,6 @@ def in_blocks(devices: Sequence[Locality]) -> list[tuple[Locality, ...]]:
     return list(found.values())
 
 
-def _block_name(members: Sequence[Locality]) -> str:
-    first = members[0]
-    if first.kind == "cpu":
-        return f"{len(members)} {kind_words('CPUs', guessed=first.guessed)}"
-    plural = "devices" if first.kind == "other" else KIND_PLURALS[first.kind]
-    return f"{len(members)} {kind_words(plural, guessed=first.guessed)}, {first.label}"
-
-
 def _heading(branch: Branch, space: float, outer: Branch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the lines of a heading and of the source below it; the source stands beside the name if that fits."""
     if branch.level == "node":
@@ -331,10 +307,3 @@ def _inner(branch: Branch) -> Branch:
     """Return the NUMA node of a socket that has only this one, else the branch itself: one box less to look through."""
     alone = branch.level == "socket" and len(branch.branches) == 1 and not branch.devices
     return branch.branches[0] if alone else branch
-
-
-def _centred(marks: Sequence[Mark]) -> list[Mark]:
-    heights: dict[float, float] = {}
-    for mark in marks:
-        heights[mark.y] = max(heights.get(mark.y, 0.0), mark.height)
-    return [dataclasses.replace(mark, y=mark.y + (heights[mark.y] - mark.height) / 2) for mark in marks]

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dra_lab.errors import QuantityError
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot

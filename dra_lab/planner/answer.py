@@ -34,7 +34,7 @@ from dra_lab.sketch.numbered_requests import Expansion
 from dra_lab.topology.locality import localities
 
 
-class Work(Struct, frozen=True):
+class PodWork(Struct, frozen=True):
     """What is known once every node is decided; `cluster` is as it was given, `plan` what holds for every answer.
 
     `exact` says that the claim was given as a ResourceClaim: no request of it is split, also where a change is tried.
@@ -100,7 +100,7 @@ def once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return sort_findings(first.values())
 
 
-def plan_of_fit(work: Work) -> Plan:
+def plan_of_fit(work: PodWork) -> Plan:
     """Return the plan of an allocation that was found."""
     scan, node = work.scan, work.choice.node
     inner = scan.placements(node, work.choice.solution.taken or ())
@@ -158,14 +158,14 @@ def _taken_anyway(scale: Scale, goals: Sequence[GoalValue], found: FirstFit | No
     return tuple(Placement(p.request, p.device, consumed=c) for p, c in zip(found.placements, amounts, strict=True))
 
 
-def _drawn(work: Work, placement: Placement) -> Placement:
+def _drawn(work: PodWork, placement: Placement) -> Placement:
     """Return a placement under the name of the request in the drawing as it was given."""
     request, slash, alternative = placement.request.partition("/")
     name = work.expansion.origin.get(request, request)
     return in_claim(changed(placement, request=f"{name}{slash}{alternative}"))
 
 
-def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
+def _goals(work: PodWork, scale: Scale, placements: tuple[Placement, ...]) -> tuple[GoalValue, ...]:
     """Return the goals with their proofs; the values are recounted from the placements, not taken from the solver."""
     stages = {stage.goal: stage for stage in work.choice.solution.stages}
     counted = {value.goal: value for value in value_placements(scale, placements, work.order)}
@@ -195,7 +195,7 @@ def _goals(work: Work, scale: Scale, placements: tuple[Placement, ...]) -> tuple
     return tuple(goals)
 
 
-def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
+def _damage(work: PodWork, placements: Sequence[Placement]) -> GoalValue | None:
     """Return how many fewer replicas fit after some placements, None where that is not known or not counted."""
     if not has_damage(work.scan.sketch) or work.budget.reached:
         return None
@@ -204,7 +204,7 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
     )
 
 
-def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
+def _first_fit(work: PodWork, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
     """Return what first fit takes on the node, with its goals; None if it was not simulated, or was cancelled."""
     if work.budget.cancelled or not compiled.claims:
         return None

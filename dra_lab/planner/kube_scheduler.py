@@ -21,8 +21,8 @@ from dra_lab.planner.node.goal_table import Scale, value_placements
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod
 from dra_lab.scheduler.first_fit import Verdict
 from dra_lab.scheduler.node_trace import trace_claims
-from dra_lab.topology.bandwidth import PATHS, pair_paths
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import PATHS, Locality, pair_paths
 
 
 def with_goals(verdict: Verdict, compiled: CompiledPod, scale: Scale, order: Sequence[str]) -> FirstFit:

@@ -54,7 +54,7 @@ def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
 
 def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published: Mapping[DeviceID, Device]) -> str:
     """Return the guarded form of a selector, held against every device of the cluster."""
-    from dra_lab.cel.guard import guarded
+    from dra_lab.cel.selector import guarded
 
     wanted = set(failing)
     others = ((item.driver, device) for item, device in published.items() if item not in wanted)

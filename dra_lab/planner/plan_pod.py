@@ -16,6 +16,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import goal_order
 from dra_lab.model.headroom import CORDONED, NodeFit, node_fit
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress, awaited
@@ -58,9 +59,7 @@ def plan_pod(
     findings += cordoned_nodes(cluster) if pod.nodes is None else ()
     plan = Plan(
         PlanStatus.EMPTY,
-        (pod.workload,),
-        cluster.name,
-        str(release),
+        Question((pod.workload,), cluster.name, str(release), node, tuple(goals)),
         findings=findings,
         moves=cluster.moves,
         allocated_claims=pod.allocated,
@@ -84,12 +83,12 @@ def plan_pod(
     scan = look_at_nodes(rules, budget.part(budget.shares.first))
     scan.count_matching()
     # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
-    from dra_lab.planner.answer import Work, plan_of_fit
+    from dra_lab.planner.answer import PodWork, plan_of_fit
     from dra_lab.planner.choose import choose_node
     from dra_lab.planner.kube_scheduler import PlanTracer
 
     choice = choose_node(scan, order, budget, solver=solver, workload=pod.workload.name, pinned=node)
-    work = Work(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
+    work = PodWork(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
     if choice.node:
         plan = plan_of_fit(work)
     else:

@@ -140,7 +140,7 @@ def read_claims(given: Planned) -> PodClaims:
 def _no_claim(given: object) -> InputError:
     what = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
     return InputError(
-        f"{what} is no claim to be planned: give a drawing, a ResourceClaim, or those of a pod; "
+        f"{what} is not a claim: give a drawing, a ResourceClaim, or those of a pod; "
         "dra_lab.read_sketch(FILE) reads a drawing, a claim, or sample:NAME/EXAMPLE"
     )
 

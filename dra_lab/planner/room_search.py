@@ -340,8 +340,7 @@ def _only(plan: Plan, workloads: Sequence[Workload]) -> Plan:
     """Return a plan with the pods of some of its workloads."""
     names = {workload.name for workload in workloads}
     return replace(
-        plan,
-        workloads=tuple(one for one in plan.workloads if one.name in names),
+        plan.with_workloads(one for one in plan.workloads if one.name in names),
         pods=tuple(pod for pod in plan.pods if pod.workload in names),
         shared=tuple(claim for claim in plan.shared if claim.workload in names),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,47 +14,47 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, SolverError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.arguments import given
 from dra_lab.printing import Shown
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One question for `plan_scenarios`: a cluster, what runs on it, and the settings.
+    """What is different in one of the questions of `plan_scenarios`; what is None is as in the call.
 
     Args:
         name: The name of the scenario in the answers.
         cluster: The cluster to plan on.
         what: The pods, as in `make_plan`.
-        release: The release to plan for; default: that of the cluster.
-        goals: Goals to put in front of the others, as in `make_plan`; default: the usual order.
+        release: The release to plan for.
+        goals: Goals to put in front of the others, as in `make_plan`.
         node: The only node to plan on; default "": all nodes. For one pod only.
-        time_limit: Seconds for this scenario; default None: no limit.
+        time_limit: Seconds for this scenario.
 
     Example:
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch
         >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
-        >>> (answer,) = plan_scenarios([Scenario("today", cluster, sketch)], jobs=1, progress=False)
+        >>> (answer,) = plan_scenarios(cluster, sketch, [Scenario("today")], jobs=1, progress=False)
         >>> answer.plan.fits
         True
     """
 
     name: str
-    cluster: Cluster
-    what: Any
-    release: KubernetesRelease | None = None
-    goals: tuple[str, ...] = ()
+    cluster: Cluster | None = None
+    what: Any = None
+    release: KubernetesRelease | str | None = None
+    goals: tuple[str, ...] | None = None
     node: str = ""
     time_limit: float | None = None
 
     def __repr__(self) -> str:
-        """Return what tells scenarios apart in a line."""
-        pods = self.what if isinstance(self.what, list | tuple) else [self.what]
-        asked = ", ".join(str(getattr(pod, "name", "a pod")) for pod in pods)
-        return f"<Scenario {self.name!r}: {asked} on {self.cluster!r}>"
+        """Return a line; the fields hold all of it."""
+        other = [f for f in ("cluster", "what", "release", "goals", "node") if getattr(self, f) not in (None, "")]
+        return f"<Scenario {self.name!r}: {'other ' + ', '.join(other) if other else 'as it is'}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScenarioAnswer(Shown):
     """The result of one scenario: its plan, or the error that it ended with; `seconds` is its own time.
 
@@ -68,13 +68,21 @@ class ScenarioAnswer(Shown):
 
 
 def plan_scenarios(
+    cluster: Cluster,
+    what: Any,
     scenarios: Iterable[Scenario],
     *,
+    after: Plan | None = None,
+    release: KubernetesRelease | str | None = None,
+    goals: Sequence[str] = (),
+    drivers: Any = None,
+    time_limit: float | None = None,
+    progress: bool = True,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
     jobs: int = -1,
     backend: str | None = None,
-    progress: bool = True,
     each: Callable[[ScenarioAnswer], None] | None = None,
-    cancel: threading.Event | None = None,
 ) -> tuple[ScenarioAnswer, ...]:
     """Return the answers of all scenarios, in their order.
 
@@ -83,13 +91,21 @@ def plan_scenarios(
     joblib sends nothing, and the scenarios are answered here, one after the other.
 
     Args:
-        scenarios: The questions. An error of one is part of its answer, and the others go on.
-        jobs: Number of processes; default -1: one per core; 1: all in this process.
-        backend: Name of a joblib backend; default None: the one chosen with `joblib.parallel_config`.
+        cluster: The cluster to plan on, if a scenario has no other.
+        what: The pods, as in `make_plan`, if a scenario has no others.
+        scenarios: What is different in each question. An error of one is part of its answer, and the others go on.
+        after: A plan whose pods are there already; default: none.
+        release: The release to plan for; default: that of the cluster.
+        goals: Goals to put in front of the others, as in `make_plan`; default: the usual order.
+        drivers: Your own profiles of drivers, a file or a mapping; default None: those of the cluster.
+        time_limit: Seconds for each scenario; default None: no limit.
         progress: Show a bar (tqdm) after 0.5 s; default True.
-        each: Is called in this thread with every answer as it arrives, in any order; default: none.
         cancel: Ends the search when it is set. In this process it ends at once, elsewhere with the next answer. Ctrl+C
             ends everything and raises KeyboardInterrupt.
+        solver: Name of the PuLP solver.
+        jobs: Number of processes; default -1: one per core; 1: all in this process.
+        backend: Name of a joblib backend; default None: the one chosen with `joblib.parallel_config`.
+        each: Is called in this thread with every answer as it arrives, in any order; default: none.
 
     Returns:
         One answer per scenario, with its plan or its error, and its time in seconds. The error is Cancelled for
@@ -103,19 +119,30 @@ def plan_scenarios(
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch, when_idle
         >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
-        >>> scenarios = [Scenario("now", cluster, sketch), Scenario("idle", when_idle(cluster), sketch)]
-        >>> # What it returns.
-        >>> [(one.scenario, one.plan.node) for one in plan_scenarios(scenarios, jobs=1, progress=False)]
+        >>> scenarios = [Scenario("now"), Scenario("idle", when_idle(cluster))]
+        >>> answers = plan_scenarios(cluster, sketch, scenarios, jobs=1, progress=False)
+        >>> [(one.scenario, one.plan.node) for one in answers]
         [('now', 'lab-1'), ('idle', 'lab-1')]
     """
-    every = tuple(scenarios)
+    common = {"after": after, "drivers": drivers, "solver": solver}
+    every = tuple(
+        replace(
+            given("scenarios", one, Scenario),
+            cluster=one.cluster or cluster,
+            what=what if one.what is None else one.what,
+            release=one.release or release,
+            goals=tuple(goals) if one.goals is None else one.goals,
+            time_limit=time_limit if one.time_limit is None else one.time_limit,
+        )
+        for one in scenarios
+    )
     if jobs == 0:
         raise InputError("0 jobs answer nothing; give 1 or more, or -1 for one a core")
     from tqdm.auto import tqdm
 
     found: dict[int, ScenarioAnswer] = {}
     bar = tqdm(total=len(every), desc="scenarios", unit="plan", disable=not progress, leave=False, delay=0.5)
-    with closing(_answers(every, jobs, backend, cancel)) as answers, bar:
+    with closing(_answers(every, common, jobs, backend, cancel)) as answers, bar:
         while not (cancel is not None and cancel.is_set()):
             arrived = next(answers, None)
             if arrived is None:
@@ -132,7 +159,9 @@ def plan_scenarios(
     return tuple(found[at] for at in range(len(every)))
 
 
-def _answer(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
+def _answer(
+    at: int, scenario: Scenario, common: Mapping[str, Any], cancel: threading.Event | None
+) -> tuple[int, ScenarioAnswer]:
     """Answer one scenario here; an error of ours is part of the answer."""
     # The planner is imported only for an answer.
     from dra_lab.planner.questions import make_plan
@@ -140,15 +169,16 @@ def _answer(at: int, scenario: Scenario, cancel: threading.Event | None) -> tupl
     began, plan, failed = time.monotonic(), None, None
     try:
         plan = make_plan(
-            scenario.cluster,
+            given("cluster", scenario.cluster, Cluster),
             scenario.what,
             release=scenario.release,
             node=scenario.node,
-            goals=scenario.goals,
+            goals=scenario.goals or (),
             time_limit=scenario.time_limit,
             progress=lambda _: None,  # the bar counts scenarios
             # An event of its own: an interrupt is for all scenarios, not for the one that happens to run.
             cancel=cancel or threading.Event(),
+            **common,
         )
         # A plan goes back to the process that asked, which has the cluster.
         plan = replace(plan, on=None)
@@ -158,7 +188,11 @@ def _answer(at: int, scenario: Scenario, cancel: threading.Event | None) -> tupl
 
 
 def _answers(
-    scenarios: Sequence[Scenario], jobs: int, backend: str | None, cancel: threading.Event | None
+    scenarios: Sequence[Scenario],
+    common: Mapping[str, Any],
+    jobs: int,
+    backend: str | None,
+    cancel: threading.Event | None,
 ) -> Generator[tuple[int, ScenarioAnswer], None, None]:
     """Yield (number, answer) as they come. Closing it ends what still runs."""
     from joblib import Parallel, delayed, parallel_config
@@ -170,7 +204,7 @@ def _answers(
             parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
         # An event of this process means nothing to another one.
         here = cancel if jobs == 1 or backend == "threading" else None
-        running: Any = parallel(delayed(_answer)(at, scenario, here) for at, scenario in enumerate(scenarios))
+        running: Any = parallel(delayed(_answer)(at, scenario, common, here) for at, scenario in enumerate(scenarios))
     except (ValueError, ImportError, NotImplementedError) as error:
         raise InputError(f"backend {backend or 'of joblib'!r} cannot be used: {_first_line(error)}") from error
     try:

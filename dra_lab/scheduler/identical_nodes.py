@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from dra_lab.cel.selector import Selector, compile_selector
-from dra_lab.drivers import profile
+from dra_lab.drivers.profiles import profile
 from dra_lab.errors import Cancelled, CelError
 from dra_lab.index.device_kinds import keys_read
 from dra_lab.index.documented_classes import known_classes

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
-from dra_lab.errors import DraLabError
+from msgspec.structs import replace
+
+from dra_lab.errors import Cancelled, DraLabError, InputError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom
-from dra_lab.model.layers import layered_release
+from dra_lab.model.layers import Layer, layered_release
 from dra_lab.model.plan import Plan
-from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease, can_set
-from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
-from dra_lab.session.answers import Answer, pod_answers
+from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
+from dra_lab.planner.budget import WaitingBar
+from dra_lab.session.answers import Answer, fleet_answers, pod_answer, with_sought
+from dra_lab.session.drawings import fleet_cluster, free_name
 from dra_lab.session.history import Content, History
-from dra_lab.session.job import Job, Run
+from dra_lab.session.job import Events, Job, Run, refusal_of
 from dra_lab.session.preparing import (
     check,
     checked_findings,
@@ -28,20 +28,25 @@ from dra_lab.session.preparing import (
     is_checked,
     is_prepared,
     is_small,
+    manifest_findings,
     prepare,
 )
+from dra_lab.session.question import SessionQuestion
 
 
 class Answering(Job[Answer]):
-    """The half of a session that plans: `answer` is the plan of the latest drawing, and `latest` what else is known.
+    """The half of a session that plans. It has one question, and answers the drawing first, and then the fleet.
 
-    The other half (`Session`) sets what is declared here, and then calls `replan`.
+    `answer` is the plan of the latest drawing, and `latest` what else is known of it; `fleet` has the answer for all
+    workloads. While the drawing stays, its answer does; while the workloads stay, theirs does. The other half
+    (`Session`) sets what is declared here, and then calls `replan`.
     """
 
     cluster: Cluster
     snapshot: Cluster
     drawing: Drawing
     history: History[Content]
+    fleet: FleetAnswer
     mode: str
 
     def __init__(self, time_limit: float | None, *, drawn: bool) -> None:
@@ -62,6 +67,7 @@ class Answering(Job[Answer]):
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
         self.checking = False  # whether the findings of the cluster that was answered are being worked out
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
+        self._search_ended = False
         self._findings_before: tuple[Finding, ...] = ()
 
     def change(self, content: Content) -> None:
@@ -110,25 +116,58 @@ class Answering(Job[Answer]):
         if time_limit is not None:
             self.time_limit = time_limit
             self.replan()
-        return self.finished(bar=bar).plan
+        return self.finished(self, bar=bar)
+
+    def finished(self, part: Answering | FleetAnswer, *, bar: bool | None = None) -> Plan:
+        """Return the plan of the drawing or of the fleet; waits for it and obeys an interrupt.
+
+        Shows a progress bar after 0.5 s, in a notebook or if `bar` says so. Raises the refusal, and Cancelled if the
+        question was cancelled before there was an answer.
+        """
+        try:
+            with WaitingBar(shown=bar) as waiting:
+                while part.stale and not self.wait(0.05):
+                    waiting.show(self.progress)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if part.refusal is not None:
+            raise part.refusal.with_traceback(None)  # else it grew with every call, and kept the frames
+        if part.answer is None or part.stale:
+            raise Cancelled("the plan was cancelled before there was an answer; call plan() again")
+        return part.answer if isinstance(part.answer, Plan) else part.answer.plan
 
     def replan(self) -> None:
-        """Plan the present drawing again."""
-        with self._lock:  # of two threads that ask, the later one asks about what is the present drawing then
+        """Plan the present drawing again, then the fleet if its question is another one and it is wanted."""
+        with self.lock:  # of two threads that ask, the later one asks about what is the present drawing then
+            at_once = not self.stale  # what still runs is not about the drawing
             self.outdate()
-            self.searching = False
+            self.searching = self._search_ended = False
             self.events.emit("solving")
             question = self.question
-            self.start(lambda run: self._solve(run, question))
+            self.fleet.take_question()
+            self.start(lambda run: self._solve(run, question), at_once=at_once)
+
+    def ask_fleet(self, *, again: bool = False) -> None:
+        """Plan the fleet if it is wanted and its question is another one, or `again` after it was stopped.
+
+        What is known of the drawing stays; what is sought of it goes on after the fleet.
+        """
+        with self.lock:
+            at_once = self.fleet.run is None
+            if self.fleet.take_question(again=again) and not self.stale:  # else what plans the drawing comes to it
+                question = self.question
+                self.start(lambda run: self._solve(run, question), at_once=at_once, more=True)
 
     @property
-    def question(self) -> Question:
-        """Return what is asked of the present cluster with the drawing alone, as one pod."""
+    def question(self) -> SessionQuestion:
+        """Return what is asked of the present cluster: the drawing as one pod, and all workloads of the fleet."""
         drawn = self.drawing
-        return Question(
+        return SessionQuestion(
             self.cluster,
             self.release,
-            sketch=drawn.sketch,
+            self.fleet.workloads,
+            drawn.sketch,
             node=drawn.node,
             movable=drawn.movable,
             goals=drawn.goals,
@@ -173,37 +212,42 @@ class Answering(Job[Answer]):
         if self.is_answered:  # else the worker comes to it; it may have passed the place where it counts
             self.replan()
 
-    def _solve(self, run: Run[Answer], question: Question) -> None:
-        # before the answer is there: who waits for it must not take the next cluster while this one is checked
-        cluster = question.cluster
-        self.checking = not is_checked(cluster)
-        later = pod_answers(question, run, self.time_limit, lambda: self.counts_copies)
-        answer = run.settle(lambda: self._first(run, question, later))
-        if self.checking:
-            try:
-                check(cluster)
-            finally:
-                self.checking = False
-            self.events.emit("findings")
-        if answer is not None:
-            for more in later:
-                run.show(more)
-            self._search_manifest(run, question, fits=answer.plan.fits)
+    def _solve(self, run: Run[Answer], question: SessionQuestion) -> None:
+        """Plan the drawing unless its answer is known, then the fleet, then what else is sought of the drawing."""
+        if not run.is_answered:
+            # before the answer is there: who waits for it must not take the next cluster while this one is checked
+            self.checking = not is_checked(question.cluster)
+            run.settle(lambda: self._first(run, question))
+            if self.checking:
+                try:
+                    check(question.cluster)
+                finally:
+                    self.checking = False
+                self.events.emit("findings")
+        self.fleet.answer_question(run)
+        answer = self.latest
+        if self.refusal is None and answer is not None and run.is_latest:
+            if answer.sought:
+                run.show(with_sought(answer, run))
+            if not self._search_ended:
+                self._search_manifest(run, question, fits=answer.plan.fits)
 
-    def _first(self, run: Run[Answer], question: Question, answers: Iterator[Answer]) -> Answer:
-        """Return the first of the answers, after what the views show meanwhile."""
+    def _first(self, run: Run[Answer], question: SessionQuestion) -> Answer:
+        """Return the plan of the drawing, after what the views show meanwhile."""
+        if run.stop.is_set():
+            raise Cancelled("cancelled before there was any answer")
         if self._drawn:
             self.status = count_matches(question.cluster, question.sketch or ClaimSketch(), question.release)
             self.events.emit("status")
             if not is_prepared(question.cluster):
                 prepare(question.cluster, question.release)
                 self.events.emit("cluster")
-        answer = next(answers)
+        answer = pod_answer(question, run, self.time_limit, lambda: self.counts_copies)
         if run.is_latest and self._searched != (self.sketch, self.release):
             self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
         return answer
 
-    def _search_manifest(self, run: Run[Answer], question: Question, *, fits: bool) -> None:
+    def _search_manifest(self, run: Run[Answer], question: SessionQuestion, *, fits: bool) -> None:
         """Search the manifest on every kind of node, once for edits that come in bursts."""
         cluster, search = question.cluster, (question.sketch or ClaimSketch(), question.release)
         if run.stop.wait(0.0 if search == self._searched else self.replay_delay):
@@ -223,94 +267,132 @@ class Answering(Job[Answer]):
                     self.manifest_findings = found
                     self.events.emit("findings")
         searching(False)
+        if run.is_latest:
+            self._search_ended = True
 
 
-PART_SECONDS = 5.0
-"""How long the node states are searched until what is known so far is reported, with how many states are still open."""
+class FleetAnswer:
+    """The answer to the fleet's part of a session's question, `question`.
 
-MOST_SECONDS = 60.0
-"""How long they are searched in all; what is open then stays reported as not searched."""
-
-
-def manifest_findings(
-    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, stop: threading.Event, *, fits: bool
-) -> Iterator[tuple[Finding, ...]]:
-    """Yield what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
-
-    `fits` says that an allocation exists. All that is known comes again after each part. Verdicts of searches are kept,
-    so that only new states cost time while a cluster is followed. Raises what compiling raises; Cancelled when `stop`
-    is set.
+    Without workloads, the drawing is the only one, with one pod. `answer` is to the question or an earlier one, and
+    grows while it is worked out (`stale`). `refusal` says why there is none. `unchanged` is the last complete answer to
+    these workloads without layers. The fleet is planned when its mode is shown, while `is_exported`, or while `plan`
+    waits for it.
     """
-    from dra_lab.checks.document_checks import check_text
-    from dra_lab.exports.manifests import manifest_yaml
-    from dra_lab.pinning.node_search import judged, search_pod, unallocated
-    from dra_lab.pinning.pin_budget import budget_of
 
-    written = check_text(manifest_yaml(sketch, cluster, release).text, "the manifest", release)
-    claims = claims_of(sketch)
-    for _ in range(int(MOST_SECONDS / PART_SECONDS)):
-        found = search_pod(claims, cluster, release, budget_of(PART_SECONDS, stop))
-        nowhere = unallocated(found, claims, cluster, release, sketch.name) if fits else ()
-        yield (*written, *judged(found, sketch.name, release), *nowhere)
-        if not found.skipped:
-            return
+    def __init__(self, session: Answering) -> None:
+        """Begin without a question."""
+        self._session = session
+        self.question: SessionQuestion | None = None
+        self.answer: Answer | None = None
+        self.refusal: DraLabError | None = None
+        self._ended: SessionQuestion | None = None  # the latest one that was answered, refused or stopped
+        self.run: tuple[Run[Answer], SessionQuestion] | None = None  # what is being answered
+        self._on: tuple[Cluster, object, Cluster] | None = None
+        self._is_wanted = self.is_exported = False
+        self.unchanged: Answer | None = None
 
+    @property
+    def workloads(self) -> tuple[PodDrawing, ...]:
+        """Return the workloads; the drawing alone if there is none."""
+        return self._content.workloads
 
-EVENTS = {
-    "cluster": "the cluster, its what-if changes or its release changed",
-    "sketch": "the drawing changed",
-    "layout": "boxes were moved",
-    "history": "there is another step to undo or redo",
-    "status": "the devices that match each request were counted",
-    "solving": "planning began",
-    "progress": "planning, or the search of the manifest, went on",
-    "plan": "there is an answer",
-    "findings": "something else was noticed about cluster or manifest",
-    "problem": "something went wrong",
-    "ask": "the person is asked, or has answered",
-    "highlight": "something else is highlighted",
-    "following": "a running cluster is followed, lost, or no longer followed",
-    "mode": "another mode is shown",
-    "fleet": "the workloads or their answer changed",
-    "fleet-progress": "planning the workloads went on",
-    "fleet-why": "the reasons for stranded devices are known",
-    "fleet-added": "nodes to add are sought or found",
-    "export": "an export was opened, simulated, written or closed",
-    "compare": "kept plans changed",
-    "look": "a node or device is looked at",
-    "show": "the picture shows another allocation",
-    "copies": "copies were counted",
-    "pending": "the reasons of pending pods are known",
-}
-"""The events of a session, and what has happened then."""
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Return the what-if changes, in their order."""
+        return self._session.history.present.layers
 
+    @property
+    def _content(self) -> Content:
+        """Return the content, with the drawing as the only workload if there is none."""
+        content = self._session.history.present
+        if content.workloads or not content.sketch.requests:
+            return content
+        name = free_name(content.sketch.name, ())
+        return replace(content, workloads=(PodDrawing(pod=name, claims=claims_of(content.sketch)),), editing=name)
 
-class Events:
-    """Callbacks by event. `post` decides in which thread they run: it is given a function to call there."""
+    @property
+    def stale(self) -> bool:
+        """Say whether the answer is for another question, or not complete yet."""
+        return self.question is not self._ended
 
-    def __init__(self) -> None:
-        """Begin without callbacks; they run where they are emitted."""
-        self._callbacks: dict[str, list[Callable[[], None]]] = defaultdict(list)
-        self.post: Callable[[Callable[[], None]], None] = lambda call: call()
+    @property
+    def is_current(self) -> bool:
+        """Say whether the answer is for the present question, if it is complete or not."""
+        return self.answer is not None and self.answer.question == self.question
 
-    def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` after each event of that name; returns a function that ends it. Raises KeyError."""
-        if event not in EVENTS:
-            raise KeyError(f"{event!r} is not an event of a session; events: {', '.join(EVENTS)}")
-        self._callbacks[event].append(callback)
+    def plan(self) -> Plan:
+        """Return the plan of the workloads; waits for it. Raises what the planner raises, and Cancelled."""
+        session, answer, self._is_wanted = self._session, self.answer, True
+        try:
+            session.ask_fleet(again=answer is None or not answer.complete or not self.is_current)
+            return session.finished(self)
+        finally:
+            self._is_wanted = False
 
-        def off() -> None:
-            if callback in self._callbacks[event]:
-                self._callbacks[event].remove(callback)
+    def take_question(self, *, again: bool = False) -> bool:
+        """Take over the session's present question, `again` also if it was stopped; say whether it is to be planned."""
+        session, about = self._session, [(pod.nodes, pod.classes) for pod in self.workloads]
+        try:
+            # the same cluster for the same workloads: it keeps what is found of it
+            if self._on is None or self._on[0] is not session.cluster or self._on[1] != about:
+                self._on = session.cluster, about, fleet_cluster(session.cluster, self.workloads)
+        except InputError as error:  # these workloads cannot be planned together
+            self.question = self._ended = self.unchanged = None
+            self.refusal = error
+            session.events.emit("fleet")
+            return False
+        question = replace(session.question, sketch=None, node="", movable=None, cluster=self._on[2])
+        if question != self.question:
+            plain = self.unchanged
+            if plain is not None and (plain.question.pods != question.pods or not self.layers):
+                self.unchanged = None
+            self.question, self.refusal = question, None
+        elif again and not self.stale:
+            self._ended = None
+        is_taken = self.run is not None and self.run[0].is_latest and self.run[1] is self.question
+        return self._is_due and not is_taken
 
-        return off
+    @property
+    def _is_due(self) -> bool:
+        session = self._session
+        modes = ("fleet", "compare") if session.history.present.workloads else ("fleet",)
+        return self.stale and (self._is_wanted or self.is_exported or session.mode in modes)
 
-    def emit(self, *events: str) -> None:
-        """Run the callbacks of the events, in order, each through `post`: an event loop gets air between them."""
-        for event in events:
-            for callback in tuple(self._callbacks[event]):
-                self.post(partial(self._run, event, callback))
+    def answer_question(self, run: Run[Answer]) -> None:
+        """Answer the question if that is to be done, and show the answer as it grows."""
+        session, found, refusal = self._session, dict[str, Any](), None
+        with session.lock:
+            question = self.question
+            if question is None or not self._is_due or not run.is_latest:
+                return
+            mine = self.run = run, question
+        session.events.emit("fleet")
+        try:
+            if run.stop.is_set():
+                raise Cancelled("cancelled before there was any answer")
+            for answer in fleet_answers(question, run, session.time_limit):
+                if not self._show(mine, answer=answer, refusal=None):
+                    break
+                found = {"unchanged": answer} if answer.complete and not self.layers else {}
+        except Exception as error:  # noqa: BLE001  a defect of ours too: the rest of the session goes on
+            refusal = refusal_of(error)
+        if self.run is mine:
+            self.run = None
+        self._show(mine, _ended=question, refusal=refusal, **found)
 
-    def _run(self, event: str, callback: Callable[[], None]) -> None:
-        if callback in self._callbacks[event]:
-            callback()
+    def _show(self, of: tuple[Run[Answer], SessionQuestion], **values: Any) -> bool:
+        """Set what is known, unless something newer was asked for."""
+        run, question = of
+        with self._session.lock:
+            if not run.is_latest or self.question is not question:
+                return False
+            for name, value in values.items():
+                setattr(self, name, value)
+        self._session.events.emit("fleet")
+        return True
+
+    def forget(self) -> None:
+        """Have no question: an answer for one cluster is never shown under another."""
+        with self._session.lock:
+            self.question = self._ended = self.answer = self.refusal = self.unchanged = None

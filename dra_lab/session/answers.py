@@ -16,11 +16,11 @@ from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.placement import FirstFitStatus, with_measured
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import asked_name
 from dra_lab.session.gang_answers import GangAnswer, known_of_gangs
 from dra_lab.session.job import Run
+from dra_lab.session.question import SessionQuestion
 from dra_lab.words.plan_json import plain_value, values_of_bandwidth
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Answer(Struct, frozen=True):
     come: "copies" or "room". `complete` says that all is there.
     """
 
-    question: Question
+    question: SessionQuestion
     plan: Plan
     headroom: tuple[Headroom, ...] = ()
     stranded: Stranded | None = None
@@ -127,16 +127,11 @@ COPIES_SECONDS = 5.0
 """How long copies are counted; what is known then is a bound."""
 
 
-def pod_answers(
-    question: Question, run: Run[Answer], time_limit: float | None, counts_copies: Callable[[], bool]
-) -> Iterator[Answer]:
-    """Yield the plan of one pod, then the copies that fit if they are counted, or what makes room for a misfit.
-
-    Raises as `plan_pod` does.
-    """
-    from dra_lab.planner.make_room import make_room
+def pod_answer(
+    question: SessionQuestion, run: Run[Answer], time_limit: float | None, counts_copies: Callable[[], bool]
+) -> Answer:
+    """Return the plan of the drawn pod, and what is sought after it; shows a misfit earlier. Raises as `plan_pod`."""
     from dra_lab.planner.plan_pod import plan_pod
-    from dra_lab.planner.questions import how_many_more
 
     cluster, sketch, common = question.cluster, question.sketch, asked(question, run)
     assert sketch is not None, "one pod is drawn"
@@ -151,21 +146,31 @@ def pod_answers(
     )
     plan = changed(found, regrets=with_measured(found.regrets, question.measured)) if question.measured else found
     may_make_room = not plan.fits and bool(cluster.pods and not question.node and sketch.requests)
-    yield Answer(question, plan, sought="room" if may_make_room else "copies" if plan.fits and counts_copies() else "")
-    # cancelled, or a rule that is not known: then there is no such number, and no such card
-    if may_make_room:
-        room = None
-        with suppress(DraLabError):
-            if not run.stop.wait(COPIES_AFTER):
-                room = make_room(cluster, sketch, movable=question.movable, time_limit=ROOM_SECONDS, **common)
-        yield Answer(question, plan, room=None if run.stop.is_set() else room)
-    elif plan.fits and counts_copies() and not run.stop.wait(COPIES_AFTER):
-        headroom: tuple[Headroom, ...] = ()
-        with suppress(DraLabError):
+    return Answer(question, plan, sought="room" if may_make_room else "copies" if plan.fits and counts_copies() else "")
+
+
+def with_sought(answer: Answer, run: Run[Answer]) -> Answer:
+    """Return the answer for one pod with the copies that fit, or what makes room for a misfit.
+
+    If that is stopped, or has a rule that is not known, there is no such number, and no such card.
+    """
+    from dra_lab.planner.make_room import make_room
+    from dra_lab.planner.questions import how_many_more
+
+    question, found = answer.question, replace(answer, sought="")
+    cluster, sketch = question.cluster, question.sketch
+    assert sketch is not None, "one pod is drawn"
+    if run.stop.wait(COPIES_AFTER):
+        return found
+    with suppress(DraLabError):
+        if answer.sought == "room":
+            common = {**asked(question, run), "movable": question.movable, "time_limit": ROOM_SECONDS}
+            found = replace(found, room=make_room(cluster, sketch, **common))
+        else:
             limits: dict[str, Any] = {"time_limit": COPIES_SECONDS, "cancel": run.stop}
-            headroom = (how_many_more(cluster, *question.workloads, release=question.release, **limits),)
-        if not run.stop.is_set():
-            yield Answer(question, plan, headroom)
+            copies = how_many_more(cluster, *question.workloads, release=question.release, **limits)
+            found = replace(found, headroom=(copies,))
+    return replace(answer, sought="") if run.stop.is_set() else found
 
 
 FIRST_SECONDS = 0.7
@@ -184,13 +189,12 @@ WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
 """Statuses of a plan after which nothing else is asked."""
 
 
-def fleet_answers(question: Question, run: Run[Answer], time_limit: float | None) -> Iterator[Answer]:
+def fleet_answers(question: SessionQuestion, run: Run[Answer], time_limit: float | None) -> Iterator[Answer]:
     """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, schedulers.
 
     Raises as `plan_fleet` does, and InputError for pods that are pinned beside a gang.
     """
-    from dra_lab.planner.fleet import stranded
-    from dra_lab.planner.questions import how_many_more
+    from dra_lab.planner.questions import how_many_more, stranded
 
     is_gang, find = question.has_gangs, _planner(question, run)
     first = SAME_SECONDS if question.bound else FIRST_SECONDS
@@ -218,12 +222,12 @@ def fleet_answers(question: Question, run: Run[Answer], time_limit: float | None
     yield replace(answer, complete=not run.stop.is_set())
 
 
-def asked(question: Question, run: Run[Answer]) -> dict[str, Any]:
+def asked(question: SessionQuestion, run: Run[Answer]) -> dict[str, Any]:
     """Return the arguments that every question to the planner has."""
     return {"release": question.release, "cancel": run.stop, "progress": run.report}
 
 
-def _planner(question: Question, run: Run[Answer]) -> Callable[[float | None], Plan]:
+def _planner(question: SessionQuestion, run: Run[Answer]) -> Callable[[float | None], Plan]:
     """Return what plans the workloads in a number of seconds."""
     from dra_lab.planner.fleet.pinned import plan_pinned
     from dra_lab.planner.plan_workloads import plan_workloads
@@ -262,7 +266,7 @@ def better(before: Plan, now: Plan) -> Plan:
     return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 
 
-def _beside_first_fit(question: Question, plan: Plan, run: Run[Answer]) -> Plan:
+def _beside_first_fit(question: SessionQuestion, plan: Plan, run: Run[Answer]) -> Plan:
     """Return a plan with what kube-scheduler takes instead, and the bandwidths that a person measured."""
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
 
@@ -277,7 +281,7 @@ def _beside_first_fit(question: Question, plan: Plan, run: Run[Answer]) -> Plan:
     return changed(plan, regrets=with_measured(plan.regrets, question.measured))
 
 
-def stranded_devices(question: Question, plan: Plan, node: str) -> WhyStranded:
+def stranded_devices(question: SessionQuestion, plan: Plan, node: str) -> WhyStranded:
     """Return why devices of a node are stranded after a plan."""
     from dra_lab.planner.fleet.why_stranded import WhyStranded, why_stranded
 

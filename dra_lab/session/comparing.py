@@ -15,25 +15,24 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.cluster import cluster_fingerprint
 from dra_lab.model.plan import Plan
-from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
 from dra_lab.session.answers import Answer, values_of_amounts, with_amounts
-from dra_lab.session.drawings import fleet_cluster
-from dra_lab.session.fleet import SessionFleet, numbered
+from dra_lab.session.drawings import fleet_cluster, numbered
 from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import settled_layers
+from dra_lab.session.question import SessionQuestion
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import plan_json, values_of_plan
 
 if TYPE_CHECKING:
-    from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
     from dra_lab.session.history import Content
+    from dra_lab.words.scheduler_sentences import Simulation
 
 MOST_COMPARED = 4
 """Plans side by side."""
@@ -51,14 +50,14 @@ COPIES_SECONDS = 5.0
 class Comparing(Job[None]):
     """The kept plans of a session. Each change is one undo step and is stored in the plan file."""
 
-    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
+    def __init__(self, session: Answering) -> None:
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("compare"))
-        self._session, self._fleet = session, fleet
+        self._session, self._fleet = session, session.fleet
         self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
-        self._baseline: tuple[Question, Kept] | None = None
-        self._wanted: Question | None = None
+        self._baseline: tuple[SessionQuestion, Kept] | None = None
+        self._wanted: SessionQuestion | None = None
 
     @property
     def plans(self) -> tuple[Kept, ...]:
@@ -92,14 +91,14 @@ class Comparing(Job[None]):
         return wanted is not None and wanted != self._wanted
 
     @property
-    def _without_changes(self) -> Question | None:
+    def _without_changes(self) -> SessionQuestion | None:
         """Return the present question without its what-if changes, None if it has none."""
         content, session = self._content, self._session
         if not content.layers:
             return None
         release = session.snapshot.target_release(session.drawing.release or None)
         sketch = None if content.workloads else content.sketch
-        return Question(session.snapshot, release, content.workloads, sketch, goals=session.drawing.goals)
+        return SessionQuestion(session.snapshot, release, content.workloads, sketch, goals=session.drawing.goals)
 
     def _now(self) -> Kept | None:
         """Return the present plan as it would be kept, None while it is planned."""
@@ -278,7 +277,7 @@ class Comparing(Job[None]):
                         values["achieved"] = KnownValue(value=int(found.achieves), bound=int(found.achieves))
                     self._session.events.post(partial(self._counted, plan, values, found.sentence))
 
-    def _planned(self, run: Run[None], question: Question) -> Kept:
+    def _planned(self, run: Run[None], question: SessionQuestion) -> Kept:
         """Return the plan without the what-if changes as it would be kept."""
         from dra_lab.planner.plan_workloads import plan_workloads
 
@@ -326,8 +325,7 @@ def fleet_yaml(answer: Answer) -> str:
 
 def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, KnownValue]:
     """Return how many copies of a kept claim fit in all, and what is stranded beside them. Raises as `plan_fleet`."""
-    from dra_lab.planner.fleet import stranded
-    from dra_lab.planner.questions import how_many_more
+    from dra_lab.planner.questions import how_many_more, stranded
 
     release = cluster.target_release(KubernetesRelease(kept.release))
     workload = Workload(kept.sketch.name, kept.sketch)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.errors import InputError, ManifestError, SourceError
+from msgspec.structs import replace
+
+from dra_lab.errors import DraLabError, InputError, ManifestError, SourceError
 from dra_lab.findings import Origin, Severity
 from dra_lab.index.documented_classes import with_given_classes
 from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import goal_order, named_goals
 from dra_lab.model.layers import Layer, read_layer
 from dra_lab.model.release import NEWEST_FINAL, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
-from dra_lab.sources import read_claim, read_drawing, write_drawing
-from dra_lab.sources.samples import PREFIX
+from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.session.preparing import check_node
+from dra_lab.sources import load_cluster
+from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing
+from dra_lab.sources.files import is_live
+from dra_lab.sources.samples import PREFIX, samples
+from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import Question
+    from dra_lab.gitops.claims_of_file import WrittenWorkload
 
 
 PLAN_FILE = ".dralab.yaml"
@@ -212,7 +220,7 @@ def _own_classes(given: Cluster, cluster: Cluster) -> tuple[DeviceClass, ...]:
     return tuple(own[name] for name in sorted(given.given_classes) if own[name] is not known.get(name))
 
 
-def _nodes(pod: Question) -> dict[str, Any] | None:
+def _nodes(pod: WrittenWorkload) -> dict[str, Any] | None:
     """Return the fields of a pod's spec that choose its nodes, None for claims without a pod."""
     if not pod.subject:
         return None
@@ -221,6 +229,23 @@ def _nodes(pod: Question) -> dict[str, Any] | None:
     of_nodes = affinity.get("nodeAffinity") if isinstance(affinity, Mapping) else None
     required = of_nodes.get(_REQUIRED) if isinstance(of_nodes, Mapping) else None
     return found | ({"affinity": {"nodeAffinity": {_REQUIRED: required}}} if required else {})
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """Return a name as Kubernetes allows it, numbered if it is taken."""
+    from dra_lab.sketch.object_names import object_name
+
+    base = object_name(name)[:50].strip("-.").replace(".", "-") or "pod"
+    return next(made for made in numbered(base, "-") if made not in taken)
+
+
+def numbered(base: str, mark: str = " ") -> Iterable[str]:
+    """Yield a name, then the name with numbers from 2."""
+    yield base
+    number = 2
+    while True:
+        yield f"{base}{mark}{number}"
+        number += 1
 
 
 def fitting_pins(pins: Mapping[str, int], most: int, first: str = "") -> dict[str, int]:
@@ -236,3 +261,109 @@ def layer_of(text: str) -> Layer:
     """Return the layer of a text such as `drain node-1`, or with dashes as on the command line. Raises InputError."""
     change, _, value = text.strip().removeprefix("--").partition(" ")
     return read_layer(change, value.strip())
+
+
+# --------------------------------------------------------------------- The beginning of a session
+
+EXAMPLE_CLUSTER = "sample:eks-p4d"
+EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
+
+READ = "read"
+"""The answer to the question whether the running cluster of a drawing is read."""
+
+Given = str | Path | Cluster | None
+
+
+def first_drawing(
+    kept: Drawing | None,
+    cluster: Given,
+    sketch: ClaimSketch | None,
+    release: str,
+    node: str,
+    goals: Sequence[str],
+    *,
+    examples: bool = False,
+) -> tuple[Drawing, bool]:
+    """Return the drawing of a session, and whether it is a shipped example, as nothing is given and none is kept.
+
+    With `examples`, a sample that is given without a drawing opens its own example. What is given comes before what the
+    drawing's file says. Raises SketchError for an inconsistent `sketch` and InputError for an unknown release or goal.
+    """
+    drawing = kept or Drawing()
+    name = "" if cluster or sketch or drawing.cluster or drawing.sketch.requests else EXAMPLE
+    if examples and sketch is None and cluster and isinstance(cluster, str):
+        own = (sample.examples[:1] for sample in samples() if cluster == f"{PREFIX}{sample.name}")
+        name = EXAMPLE if cluster == EXAMPLE_CLUSTER else next((f"{cluster}/{first}" for (first,) in own), "")
+    example = bool(name)
+    if example:
+        drawing = read_claim(name, drawing_of)
+    if sketch is not None:
+        check_sketch(sketch)
+        drawing = replace(drawing, sketch=sketch)
+    goal_order(goals)
+    given = {"release": release and KubernetesRelease(release).version, "node": node, "goals": named_goals(goals)}
+    return replace(drawing, **{name: value for name, value in given.items() if value}), example
+
+
+def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, Drawing, str]:
+    """Return the cluster, the drawing with its name and a node that it has, and what is wrong with a drawing's own.
+
+    A cluster that the drawing names leaves an empty one if it is a running one, or cannot be read. Raises like
+    `load_cluster` for one that is given, and InputError for a given `node` that it lacks.
+    """
+    problem = ""
+    if isinstance(given, Cluster):
+        cluster = given
+    elif given:
+        cluster = load_cluster(given)
+        drawing = replace(drawing, cluster=cluster.name)
+    elif is_live(drawing.cluster):
+        cluster = Cluster(name=drawing.cluster)
+    else:
+        try:
+            cluster = load_cluster(drawing.cluster or EXAMPLE_CLUSTER)
+        except DraLabError as error:
+            problem = f"The drawing was made for {drawing.cluster}, which cannot be read: {error}"
+            cluster = Cluster(name=drawing.cluster)
+    layered = with_possible_layers(cluster, drawing.layers).cluster
+    check_node(layered, node)
+    return cluster, drawing, problem or pinned_problem(layered, drawing.node)
+
+
+def first_question(drawing: Drawing) -> dict[str, object]:
+    """Return the question whether the running cluster that a drawing names is read, {} if it names none."""
+    if not is_live(drawing.cluster):
+        return {}
+    text = f"This drawing was planned on {drawing.cluster}, a running cluster. It is not read until you ask."
+    return {"text": text, "options": [[READ, f"Read {drawing.cluster}"]]}
+
+
+def pinned_problem(cluster: Cluster, node: str) -> str:
+    """Return what is wrong with the node that a plan file pins, "" if the cluster has it.
+
+    The node stays in the drawing, so that no answer is given for other nodes.
+    """
+    try:
+        if node:
+            check_node(cluster, node)
+    except InputError as error:
+        return f"The plan file pins a node: {error.message}. Choose a node, or all nodes"
+    return ""
+
+
+LEARN = "learn"
+MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet", "compare": "Compare", "trace": "Trace", LEARN: "Learn"}
+"""What the planner screen shows at a time, by the name of the mode, with its label."""
+
+FIRST = next(iter(MODES))
+
+
+def mode_of(drawing: Drawing) -> str:
+    """Return the mode in which a drawing was left."""
+    mode = drawing.view.get("mode", FIRST)
+    return mode if mode in MODES else FIRST
+
+
+def view_of(mode: str) -> dict[str, str]:
+    """Return what a plan file says of a mode: nothing of the first one."""
+    return {} if mode == FIRST else {"mode": mode}

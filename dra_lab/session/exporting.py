@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
-from dra_lab.topology.gang_levels import gang_with_levels
+from dra_lab.topology.hierarchies import gang_with_levels
 from dra_lab.words.workload_words import same_words
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class Exporting:
     """
 
     def __init__(self, session: Answering, fleet: SessionFleet) -> None:
-        """Take a session and its fleet; nothing is simulated before `open`."""
+        """Take a session; nothing is simulated before `open`."""
         self._session, self._fleet = session, fleet
         self._job = Job[None](self._ended)
         self._off: Callable[[], None] | None = None
@@ -94,7 +93,8 @@ class Exporting:
     @property
     def choice(self) -> ExportChoice:
         """Return what a person chose; setting it simulates nothing, as `choose` does."""
-        return self._choices.get(self._subject, ExportChoice(example=self._example, folder=self._default_folder))
+        example = "deployment" if self.of_fleet else "pod"
+        return self._choices.get(self._subject, ExportChoice(example=example, folder=self._default_folder))
 
     @choice.setter
     def choice(self, choice: ExportChoice) -> None:
@@ -128,10 +128,6 @@ class Exporting:
         return FLEET_FOLDER if self.of_fleet else DEFAULT_FOLDER
 
     @property
-    def _example(self) -> str:
-        return "deployment" if self.of_fleet else "pod"
-
-    @property
     def is_open(self) -> bool:
         """Say whether a person looks at it."""
         return self._off is not None
@@ -157,7 +153,7 @@ class Exporting:
         self.of_fleet = self._session.mode == "fleet" or self._fleet.editing in drawn_gangs(self._fleet)
         if self.gang:
             self._fleet.is_exported = True
-            self._fleet.ask()
+            self._session.ask_fleet()
         self._off = self._session.events.on("fleet" if self.of_fleet else "plan", self.simulate)
         self.simulate()
 
@@ -208,7 +204,7 @@ class Exporting:
     def cancel(self) -> None:
         """Stop looking for pins, or planning the fleet; what is known stays."""
         if self.of_fleet and self._fleet.stale:
-            self._fleet.cancel()
+            self._session.cancel()
             return
         self._asked = ()
         self._job.drop()
@@ -304,7 +300,7 @@ class Exporting:
         on = answer.question.cluster
         known = {gang.name: gang_with_levels(gang, on, gang.name) for gang in answer.plan.gangs}
         name = _planned_name(answer, self.gang)
-        plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
+        plan = answer.plan.with_workloads(known.get(one.name, (one,))[0] for one in answer.plan.workloads)
         self.planned = planned = PlannedGang(
             *known[name],
             plan,

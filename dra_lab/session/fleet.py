@@ -1,80 +1,47 @@
-"""Fleet: the workloads of a session, what-if layers and kept plans, and what a worker of its own answers to them."""
+"""Fleet: the workloads of a session and its what-if layers, and what the session's job answers to them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.layers import Layer
-from dra_lab.model.plan import Plan
-from dra_lab.model.question import Question
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.layers import Addable, AddableNode, Layer
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
-from dra_lab.session.answering import Answering
-from dra_lab.session.answers import Answer, fleet_answers, pods_of, stranded_devices
-from dra_lab.session.drawings import fitting_pins, fleet_cluster, layer_of, read_workload
+from dra_lab.session.answering import Answering, FleetAnswer
+from dra_lab.session.answers import Answer, pods_of, stranded_devices
+from dra_lab.session.drawings import fitting_pins, free_name, layer_of, read_workload
+from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.history import Content
 from dra_lab.session.job import Job, Run
+from dra_lab.session.question import SessionQuestion
+from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.layered import with_layers
 
 if TYPE_CHECKING:
+    from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
     from dra_lab.planner.fleet.why_stranded import WhyStranded
 
 
-class SessionFleet(Job[Answer]):
-    """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file.
-
-    Without workloads, the drawing is the only one, with one pod. `answer` grows while it is worked out (`stale`).
-    `unchanged` is the last complete answer to these workloads without layers. The fleet is planned when its mode is
-    shown, while `is_exported`, or once `plan` was called.
-    """
+class SessionFleet(FleetAnswer):
+    """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file."""
 
     def __init__(self, session: Answering) -> None:
-        """Begin without a question; no thread is begun."""
-        super().__init__(lambda: session.events.emit("fleet"), lambda: session.events.emit("fleet-progress"))
-        self._session = session
-        self._stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
+        """Begin without a question."""
+        super().__init__(session)
+        self.stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
         self._stranded: tuple[Answer, str] | None = None
-        self.question: Question | None = None  # the latest one, and the latest one that is being answered
-        self._given: Question | None = None
-        self._on: tuple[Cluster, object, Cluster] | None = None
-        self._is_wanted = self.is_exported = False
-        self.unchanged: Answer | None = None
-
-    # -- what is shown
-
-    @property
-    def workloads(self) -> tuple[PodDrawing, ...]:
-        """Return the workloads; the drawing alone if there is none."""
-        return self._content.workloads
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """Return the what-if changes, in their order."""
-        return self._session.history.present.layers
-
-    @property
-    def is_current(self) -> bool:
-        """Say whether the answer is for the present question, if it is complete or not."""
-        return self.answer is not None and self.answer.question == self.question
 
     @property
     def editing(self) -> str:
         """Return the workload whose claim is the drawing, "" if the drawing is none of them."""
         return self._content.editing
-
-    @property
-    def _content(self) -> Content:
-        """Return the content, with the drawing as the only workload if there is none."""
-        content = self._session.history.present
-        if content.workloads or not content.sketch.requests:
-            return content
-        name = free_name(content.sketch.name, ())
-        return replace(content, workloads=(PodDrawing(pod=name, claims=claims_of(content.sketch)),), editing=name)
 
     # -- workloads
 
@@ -213,13 +180,6 @@ class SessionFleet(Job[Answer]):
 
     # -- the answer
 
-    def plan(self) -> Plan:
-        """Return the plan of the workloads; waits for it. Raises what the planner raises, and Cancelled."""
-        self._is_wanted = True
-        answer = self.answer
-        self.ask(again=answer is None or not answer.complete or not self.is_current)
-        return self.finished().plan
-
     def why_stranded(self, node: str) -> WhyStranded | None:
         """Return why devices of a node are stranded after the answer, None while that is worked out."""
         known = self._stranded
@@ -227,69 +187,9 @@ class SessionFleet(Job[Answer]):
             return None
         if known is None or known[0] is not self.answer or known[1] != node:
             self._stranded, question, plan = (self.answer, node), self.answer.question, self.answer.plan
-            self._stranding.drop()
-            self._stranding.start(lambda _run: stranded_devices(question, plan, node))
-        return self._stranding.answer
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is planned or explained; returns False when the time (in seconds) is over before."""
-        return super().wait(timeout) and self._stranding.wait(timeout)
-
-    def ask(self, *, again: bool = False) -> None:
-        """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
-        session = self._session
-        with self._lock:
-            try:
-                on = self._planned_on()
-            except InputError as error:  # these workloads cannot be planned together
-                self.question = self._given = self.unchanged = None
-                self.refuse(error)
-                session.events.emit("fleet")
-                return
-            drawing = session.drawing
-            question = Question(on, session.release, self.workloads, goals=drawing.goals, measured=drawing.measured)
-            is_new = question != self.question
-            if is_new or (again and not self.stale):
-                self.question, self._given = question, None
-                self.outdate()
-            modes = ("fleet", "compare") if session.history.present.workloads else ("fleet",)
-            is_wanted = self._is_wanted or self.is_exported or session.mode in modes
-            if not is_wanted or question == self._given:
-                return
-            self._given, plain = question, not self.layers
-            if self.unchanged is not None and (self.unchanged.question.pods != question.pods or (is_new and plain)):
-                self.unchanged = None
-            self.start(lambda run: self._solve(run, question, plain=plain))
-        session.events.emit("fleet")
-
-    def _solve(self, run: Run[Answer], question: Question, *, plain: bool) -> Answer | None:
-        answer = None
-        for answer in fleet_answers(question, run, self._session.time_limit):
-            if not run.is_latest:
-                return None
-            run.show(answer)
-        if plain and answer is not None and answer.complete:
-            self.unchanged = answer
-        return answer
-
-    def forget(self) -> None:
-        """Have no question: an answer for one cluster is never shown under another."""
-        with self._lock:
-            self.drop()
-            self.outdate()
-            self.question = self._given = self.unchanged = None
-
-    def _planned_on(self) -> Cluster:
-        """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
-        about = [(pod.nodes, pod.classes) for pod in self.workloads]
-        if self._on is None or self._on[0] is not self._session.cluster or self._on[1] != about:
-            self._on = self._session.cluster, about, fleet_cluster(self._session.cluster, self.workloads)
-        return self._on[2]
-
-    def close(self, timeout: float = 5.0) -> None:
-        """Stop what runs."""
-        super().close(timeout)
-        self._stranding.close(timeout)
+            self.stranding.drop()
+            self.stranding.start(lambda _run: stranded_devices(question, plan, node))
+        return self.stranding.answer
 
     def _replace(self, by: PodDrawing) -> None:
         content = self._content
@@ -300,18 +200,157 @@ class SessionFleet(Job[Answer]):
         self._session.change(content)
 
 
-def free_name(name: str, taken: Sequence[str]) -> str:
-    """Return a name as Kubernetes allows it, numbered if it is taken."""
-    from dra_lab.sketch.object_names import object_name
+# --------------------------------------------------------------------- Nodes that a fleet needs in addition
 
-    base = object_name(name)[:50].strip("-.").replace(".", "-") or "pod"
-    return next(made for made in numbered(base, "-") if made not in taken)
+MOST_TYPES = 4
+"""Node types that are offered at first."""
+
+SECONDS = 60.0
+"""Seconds after which the best answer so far is shown."""
 
 
-def numbered(base: str, mark: str = " ") -> Iterable[str]:
-    """Yield a name, then the name with numbers from 2."""
-    yield base
-    number = 2
-    while True:
-        yield f"{base}{mark}{number}"
-        number += 1
+class Adding(Job["AddedNodes"]):
+    """Which nodes a fleet needs in addition; the event "fleet-added" reports each change. `question` is the latest."""
+
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
+        """Begin without a question; no thread is begun."""
+        super().__init__(lambda: session.events.emit("fleet-added"))
+        self._session, self._fleet = session, fleet
+        self.question: SessionQuestion | None = None
+
+    @property
+    def addable(self) -> Addable:
+        """Return what may be added: what the person chose, else a copy of each kind of node."""
+        chosen = self._session.history.present.addable
+        return chosen if chosen.types else first_addable(self._session.cluster)
+
+    def choose(self, addable: Addable) -> None:
+        """Choose what may be added. Raises NodeError for a node that the cluster does not have."""
+        for one in addable.types:
+            self._session.cluster.node_named(one.node)
+        self._session.change(replace(self._session.history.present, addable=addable))
+
+    @property
+    def present(self) -> SessionQuestion | None:
+        """Return which nodes to add for the present workloads, None while these cannot be planned."""
+        return None if self._fleet.question is None else replace(self._fleet.question, addable=self.addable)
+
+    def find(self) -> None:
+        """Find the nodes that have to be added at least cost; `answer` has them later."""
+        self._session.ask_fleet()
+        if (question := self.present) is not None:
+            self.drop()
+            self.question = question
+            self.start(lambda run: self._solve(run, question))
+            self._session.events.emit("fleet-added")
+
+    def add_found(self) -> None:
+        """Add the nodes that were found, as what-if changes. Raises InputError if there are none."""
+        added, question = self.answer, self.question
+        if added is None or question is None or replace(question, addable=Addable()) != self._fleet.question:
+            raise InputError("no nodes are found for the present workloads and cluster; find them again")
+        self._fleet.what_if(*layers_with(added, question.cluster))
+
+    def _solve(self, run: Run[AddedNodes], question: SessionQuestion) -> AddedNodes:
+        from dra_lab.planner.questions import nodes_to_add
+
+        limit = self._session.time_limit
+        if names := [gang.name for gang in question.workloads if gang.same]:
+            raise InputError(
+                f"which nodes to add is not answered for pods that use the same values ({', '.join(names)}); remove "
+                "Same in all pods, add the nodes that are found, and undo the removal"
+            )
+        return nodes_to_add(
+            question.cluster,
+            question.workloads,
+            node_types(question),
+            release=question.release,
+            time_limit=SECONDS if limit is None else limit,
+            progress=run.report,
+            cancel=run.stop,
+        )
+
+
+def first_addable(cluster: Cluster) -> Addable:
+    """Return copies of a node of each kind of hardware, in any number in every domain."""
+    kinds: dict[object, str] = {}
+    for node, slices in cluster.slices_by_node.items():
+        kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
+    return Addable(types=tuple(map(AddableNode, [*kinds.values()][:MOST_TYPES])))
+
+
+def tree_of(question: SessionQuestion) -> Hierarchy | None:
+    """Return the hierarchy in whose domains nodes are added: the chosen one, else that of the first gang."""
+    known = [tree for tree in hierarchies(question.cluster) if tree.domains]
+    chosen = next((tree for tree in known if tree.name == question.addable.hierarchy), None)
+    of_gangs = (hierarchy_of(question.cluster, gang) for gang in question.workloads if gang.is_gang)
+    return chosen or next((tree for tree in of_gangs if tree in known), next(iter(known), None))
+
+
+def level_of(question: SessionQuestion) -> str:
+    """Return the level in whose domains nodes are added: the chosen one, else the innermost; "" without a hierarchy."""
+    tree, level = tree_of(question), question.addable.level
+    if tree is None:
+        return ""
+    return level if any(level == one.name for one in tree.levels) else tree.levels[-1].name
+
+
+def node_types(question: SessionQuestion) -> list[NodeType]:
+    """Return the node types of a question. Raises InputError for what makes no sense."""
+    from dra_lab.model.node_type import NewDomains, NodeType
+
+    addable, tree, level = question.addable, tree_of(question), level_of(question)
+    if not addable.types:
+        raise InputError("choose at least one node to copy")
+    if question.pins:
+        names = " and ".join(question.pins)
+        raise InputError(f"{names}: nodes to add are found for pods that are not pinned. Unpin them first")
+    new = None
+    if addable.domains and tree is not None:
+        new = NewDomains(nodes=addable.nodes or largest(tree, level), most=addable.domains, level=level)
+    where = "" if tree is None else tree.name
+    return [
+        NodeType.like(one.node, cost=one.cost, places=one.places, level=level, hierarchy=where, new_domains=new)
+        for one in addable.types
+    ]
+
+
+def largest(tree: Hierarchy, level: str) -> int:
+    """Return how many nodes the largest domain of a level has, 1 at least."""
+    return max((len(domain.nodes) for domain in tree.at(level)), default=1)
+
+
+def layers_with(added: AddedNodes, cluster: Cluster) -> tuple[Layer, ...]:
+    """Return the what-if changes that add the nodes of an answer to its cluster."""
+    trees = added.hierarchies
+    beside: dict[tuple[tuple[str, ...], ...], str] = {}
+
+    def place(node: str) -> tuple[tuple[str, ...], ...]:
+        return tuple(tree.path_of(node) for tree in trees)
+
+    for node in cluster.node_names:
+        beside.setdefault(place(node), node)
+    found = []
+    like = {one.name: one.node for one in added.types}
+    for count in added.added:
+        for where, nodes in groupby(count.nodes, key=place):
+            names = tuple(nodes)
+            layer = Layer(change="add", subject=like[count.type], count=len(names))
+            if where in beside:
+                layer = replace(layer, beside=beside[where] if trees else "")
+            else:
+                layer = replace(layer, **_new_domain(trees, cluster.node_names, count, layer.subject))
+                beside[where] = names[0]
+            found.append(layer)
+    return tuple(found)
+
+
+def _new_domain(trees: Sequence[Hierarchy], old: Sequence[str], count: AddedCount, like: str) -> dict[str, str]:
+    """Return the fields of a layer that makes a new domain: next to that of the copied node, if it can be."""
+    path = count.domain
+    tree = next(tree for tree in trees if any(domain.path == path for domain in tree.domains))
+    level = tree.levels[len(path) - 1].name
+    known = [node for node in old if len(tree.path_of(node)) >= len(path)]
+    depth = max(at for at in range(len(path)) if any(tree.path_of(node)[:at] == path[:at] for node in known))
+    nearest = [node for node in known if tree.path_of(node)[:depth] == path[:depth]]
+    return {"beside": like if like in nearest else nearest[0], "hierarchy": tree.name, "level": level}

@@ -16,9 +16,9 @@ from dra_lab.model.gang_verdicts import GangChoice, GangVerdicts
 from dra_lab.model.headroom import NODE, Bounded, Headroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.what_if import uncordoned, when_idle
 from dra_lab.model.workload import HOST, Workload, asked_name
+from dra_lab.session.question import SessionQuestion
 
 
 class NodeHeadroom(Struct, frozen=True):
@@ -51,7 +51,7 @@ CHOICE_SECONDS = 6.0
 """Seconds for what all schedulers do with one gang."""
 
 
-def known_of_gangs(question: Question, plan: Plan, common: Mapping[str, Any]) -> Iterator[GangAnswer]:
+def known_of_gangs(question: SessionQuestion, plan: Plan, common: Mapping[str, Any]) -> Iterator[GangAnswer]:
     """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers.
 
     `common` are arguments of every question to the planner.
@@ -84,7 +84,7 @@ def _on_other_values(found: Headroom) -> Headroom:
     return replace(found, count=Bounded(found.count.value), levels=levels)
 
 
-def _node_headroom(question: Question, gang: Workload, fleet: Plan, common: Mapping[str, Any]) -> NodeHeadroom:
+def _node_headroom(question: SessionQuestion, gang: Workload, fleet: Plan, common: Mapping[str, Any]) -> NodeHeadroom:
     from dra_lab.planner.questions import how_many_more
 
     member = Workload(gang.name, gang.pods[0].claims)
@@ -103,7 +103,7 @@ def _by_node(headroom: Headroom) -> dict[str, int]:
     return {node: fit.replicas.value for fit in headroom.where if fit.kind == NODE for node in fit.members}
 
 
-def _choices(question: Question, gang: Workload, plan: Plan, stop: threading.Event) -> tuple[GangChoice, ...]:
+def _choices(question: SessionQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> tuple[GangChoice, ...]:
     """Return what schedulers do with a gang; nothing for what they cannot be asked."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
@@ -116,7 +116,7 @@ def _choices(question: Question, gang: Workload, plan: Plan, stop: threading.Eve
     return ()
 
 
-def _verdicts(question: Question, gang: Workload, plan: Plan, stop: threading.Event) -> GangVerdicts | str:
+def _verdicts(question: SessionQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> GangVerdicts | str:
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
     from dra_lab.planner.gangs.gang_verdicts import gang_verdicts
 

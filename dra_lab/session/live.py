@@ -16,7 +16,7 @@ from dra_lab.sketch.object_names import object_name
 if TYPE_CHECKING:
     from dra_lab.model.sketch import ClaimSketch
     from dra_lab.session.answering import Answering
-    from dra_lab.sources.live import ClusterFollower, Following
+    from dra_lab.sources.live.following import ClusterFollower, Following
 
 
 LOOK = 0.02
@@ -40,14 +40,14 @@ class LiveCluster:
     @property
     def following(self) -> Following:
         """Return the state, with its reason in words."""
-        from dra_lab.sources.live import Following
+        from dra_lab.sources.live.following import Following
 
         follower = self._follower
         return follower.following if follower is not None else Following()
 
     def begin(self, cluster: Cluster) -> None:
         """Follow a cluster from now on, in place of another. Raises InputError for one that is no running cluster."""
-        from dra_lab.sources.live import ClusterFollower
+        from dra_lab.sources.live.following import ClusterFollower
 
         follower = ClusterFollower(
             cluster,
@@ -74,7 +74,7 @@ class LiveCluster:
             pass
 
     def _arrived(self, follower: ClusterFollower, cluster: Cluster) -> None:
-        from dra_lab.sources.live import FollowState
+        from dra_lab.sources.live.following import FollowState
 
         self._until_idle(follower)  # again: something may have been drawn since
         with self._lock:
@@ -112,7 +112,7 @@ class Pending(Job[Explanation]):
             self.start(lambda run: self._explained(run, snapshot, _REST if is_followed else 0.0))
 
     def _explained(self, run: Run[Explanation], snapshot: Cluster, rest: float) -> Explanation | None:
-        from dra_lab.gitops.pending import explain
+        from dra_lab.gitops.explain import explain
 
         if run.stop.wait(rest):
             return None

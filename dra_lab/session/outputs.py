@@ -24,7 +24,7 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
-from dra_lab.sources import write_whole
+from dra_lab.sources.drawing_files import write_whole
 from dra_lab.sources.samples import is_shipped
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import added_json
@@ -43,14 +43,7 @@ EXPORT_SECONDS = 180.0
 
 
 def manifest(session: Answering) -> ManifestText:
-    """Return the manifests of the present drawing as YAML text.
-
-    Args:
-        session: The Session. If its answer is current, its findings are included.
-
-    Returns:
-        The text, the lines of each request (from 1), and the findings, as from `manifest_yaml`.
-    """
+    """Return the manifests of the present drawing as text, with the findings of its answer if that is current."""
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
 
@@ -194,7 +187,7 @@ def _gang_bundle(
     pin: bool,
 ) -> Bundle:
     from dra_lab.exports.gangs.gang_files import SCHEDULERS, PlannedGang, gang_bundle
-    from dra_lab.topology.gang_levels import gang_with_levels
+    from dra_lab.topology.hierarchies import gang_with_levels
 
     if len(plan.workloads) > 1:
         names = ", ".join(workload.name for workload in plan.workloads)

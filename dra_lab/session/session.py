@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dra_lab.drivers import profile
+from dra_lab.drivers.profiles import profile
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import KINDS, KindRule
@@ -22,15 +22,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import Movable
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.session.adding import Adding
 from dra_lab.session.answering import Answering
-from dra_lab.session.drawings import DrawingFile
-from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
-from dra_lab.session.live import LiveCluster, Pending
-from dra_lab.session.opening import (
+from dra_lab.session.drawings import (
     MODES,
     READ,
+    DrawingFile,
     first_cluster,
     first_drawing,
     first_question,
@@ -38,6 +34,9 @@ from dra_lab.session.opening import (
     pinned_problem,
     view_of,
 )
+from dra_lab.session.fleet import Adding, SessionFleet
+from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
+from dra_lab.session.live import LiveCluster, Pending
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
@@ -50,7 +49,7 @@ from dra_lab.sources import load_cluster, own_profiles
 
 if TYPE_CHECKING:
     from dra_lab.sources.driver_profiles import GivenProfiles
-    from dra_lab.sources.live import Following
+    from dra_lab.sources.live.following import Following
 
 
 class Session(Answering):
@@ -102,11 +101,11 @@ class Session(Answering):
         self.mode = mode_of(drawing)
         self._layers = drawing.layers
         self.cluster, self.refused_layers, self.layer_notes = settled_layers(self.snapshot, drawing.layers)
-        self.fleet = SessionFleet(self)
+        self.fleet: SessionFleet = SessionFleet(self)
         self.adding = Adding(self, self.fleet)
         self.pending = Pending(self)
         self.exporting = Exporting(self, self.fleet)
-        self.comparing = Comparing(self, self.fleet)
+        self.comparing = Comparing(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self.replan()
@@ -274,7 +273,7 @@ class Session(Answering):
             self.drawing = replace(self.drawing, view=view_of(mode))
             if not self.example:
                 self._save()
-            self.fleet.ask()
+            self.ask_fleet()
             self.events.emit("mode")
 
     def choose(self, option: str) -> None:
@@ -293,11 +292,15 @@ class Session(Answering):
             self.file.overwrite(self.drawing)
         self.events.emit("ask")
 
+    def __repr__(self) -> str:
+        """Return a line; `plan()` returns the answer."""
+        return f"<Session: {self.sketch.name or 'an empty drawing'} on {self.cluster.name!r}>"
+
     def close(self, timeout: float = 5.0) -> None:
         """Stop following and solving; waits at most `timeout` seconds for each thread."""
         self.exporting.end()
         self._live.end()
-        for job in (self.comparing, self.pending, self.fleet, self.adding):
+        for job in (self.comparing, self.pending, self.fleet.stranding, self.adding):
             job.close()
         super().close(timeout)
 
@@ -310,7 +313,7 @@ class Session(Answering):
         cluster = settled_layers(snapshot, self.drawing.layers).cluster
         prepare(cluster, self._release_for(cluster, self.drawing))
         # checked after the answer, because a person waits for that; until then the earlier findings stay
-        with self._lock:
+        with self.lock:
             self._findings_before = checked_findings(self.cluster, self._findings_before)
             self._layer(snapshot)
             self.history.present.scene.loaded.cluster = snapshot
@@ -379,12 +382,7 @@ class Session(Answering):
         if asks:
             self.replan()
         else:
-            self.fleet.ask()
-
-    def replan(self) -> None:
-        """Plan the present drawing again, and the fleet if it is shown."""
-        super().replan()
-        self.fleet.ask()
+            self.ask_fleet()
 
     def _save(self) -> None:
         if self.file is None:

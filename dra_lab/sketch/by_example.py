@@ -24,7 +24,8 @@ from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.sketch.object_names import ObjectNames
 from dra_lab.sketch.palette import PaletteEntry, ask_for, palette, request_of
 from dra_lab.sketch.request_status import PLURALS
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality
 
 _PAIRED = ("gpu", "nic")
 _SINGULAR: Mapping[str, str] = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "device"}

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.cel.selector import unknown_in
-from dra_lab.drivers import documented_class
+from dra_lab.drivers.profiles import documented_class
 from dra_lab.errors import CelError, QuantityError
 from dra_lab.findings import Finding, Rule, Severity, sort_findings
 from dra_lab.index.documented_classes import documented_classes, known_classes

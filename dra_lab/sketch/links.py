@@ -16,7 +16,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, LINK_KINDS, ClaimSketch, How, Link, asks, covers
 from dra_lab.sketch.cel_text import literal, read_of
 from dra_lab.sketch.cluster_candidates import Candidates, reference_candidates
-from dra_lab.topology.locality import level_value, localities, places_known, shared_value
+from dra_lab.topology.locality import localities, places_known
+from dra_lab.topology.places import level_value, shared_value
 
 LEVEL_WORDS: Mapping[str, str] = {
     "switch": "PCIe switch",

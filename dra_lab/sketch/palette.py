@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from dra_lab.drivers import device_label, documented_class, profile
+from dra_lab.drivers.kinds import device_label
+from dra_lab.drivers.profiles import documented_class, profile
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest, cel_selectors
 from dra_lab.model.cluster import Cluster

@@ -8,7 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.cel.selector import admit_selector, compile_selector
-from dra_lab.drivers import device_label, documented_class
+from dra_lab.drivers.kinds import device_label
+from dra_lab.drivers.profiles import documented_class
 from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceRequest

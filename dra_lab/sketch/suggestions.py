@@ -19,7 +19,8 @@ from dra_lab.sketch.cel_text import selector_at
 from dra_lab.sketch.cluster_candidates import is_free, reference_candidates
 from dra_lab.sketch.kind_counts import free_count
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for, link_words, listed
-from dra_lab.topology.locality import Locality, localities, shared_value
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality, shared_value
 
 MOST_SELECTOR_SUGGESTIONS = 2
 """Most NUMA nodes for which selectors are proposed; the others would read the same."""

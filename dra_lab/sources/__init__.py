@@ -10,17 +10,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.errors import SourceError
+from dra_lab.errors import InputError, SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, read_bytes, up_to
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import Profiles
-from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
     CHOICES,
     CONTEXT,
-    KUBECTL,
     MAX_FILE_BYTES,
+    TOPOLOGY,
     assemble,
     folder_info,
     is_archive,
@@ -29,35 +28,22 @@ from dra_lab.sources.files import (
     read_archive_documents,
     read_documents,
 )
-from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
+from dra_lab.sources.samples import PREFIX, sample_path
 from dra_lab.sources.snapshot_info import FILE as SNAPSHOT
 from dra_lab.sources.snapshot_info import SnapshotInfo, decode_info
 
 if TYPE_CHECKING:
     from dra_lab.sources.driver_profiles import GivenProfiles
 
-__all__ = [
-    "KUBECTL",
-    "PREFIX",
-    "Sample",
-    "example_path",
-    "load_cluster",
-    "load_texts",
-    "own_profiles",
-    "read_claim",
-    "read_drawing",
-    "sample_path",
-    "samples",
-    "write_drawing",
-    "write_whole",
-]
-
-
 _WEB = re.compile("https?:/", re.IGNORECASE)
 
 
 def load_cluster(
-    source: str | Path, *, namespaces: Sequence[str] = (), drivers: GivenProfiles | None = None
+    source: str | Path,
+    *,
+    namespaces: Sequence[str] = (),
+    nodes: int | None = None,
+    drivers: GivenProfiles | None = None,
 ) -> Cluster:
     """Return the cluster of `sample:NAME`, `context:NAME`, a file or pipe, a folder, its `.tar.gz`, or `-`.
 
@@ -65,12 +51,13 @@ def load_cluster(
     context.
 
     A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, which is marked as made
-    from the file. `topo:FILE*8` makes 8 identical nodes. `topo:FILE*8@DRIVER,DRIVER` makes the slices of these drivers
-    (`make_cluster` has more choices).
+    from the file. `topo:FILE*8`, or `nodes=8`, makes 8 identical nodes. `topo:FILE*8@DRIVER,DRIVER` makes the slices of
+    these drivers.
 
     Args:
         source: One of the texts above, or a path.
         namespaces: The namespaces whose claims and pods are read from a context; default: all.
+        nodes: How many identical nodes a topology file makes; default None: one, or as many as `topo:FILE*8` says.
         drivers: Your own profiles of drivers, for this cluster only: a file, a profile as a mapping, or a list of them;
             default: what dra_lab knows, else a guess.
 
@@ -78,7 +65,7 @@ def load_cluster(
         The cluster. Its findings include what is wrong with single documents.
 
     Raises:
-        InputError: A profile is wrong; the message has file, line and field.
+        InputError: A profile is wrong; the message has file, line and field. Or `nodes` is not for this source.
         SourceError: There is nothing to read, or it cannot be read.
         ManifestError: A single file is broken as a whole.
 
@@ -91,10 +78,22 @@ def load_cluster(
         raise SourceError(f"CLUSTER is empty; give {CHOICES}")
     own = own_profiles(drivers)
     try:
-        return _load(source, namespaces).with_profiles(own)
+        return _load(source if nodes is None else _copies(source, nodes), namespaces).with_profiles(own)
     except OSError as error:
         # a folder without rights, a name that is too long
         raise SourceError(f"{str(error.filename or source)!r} cannot be read: {error.strerror or error}") from None
+
+
+def _copies(source: str | Path, nodes: int) -> str:
+    """Return the source of a number of nodes of a topology file. Raises InputError for another source or number."""
+    from dra_lab.sources.foreign.reading import cluster_of_file
+
+    file = str(source).removeprefix(TOPOLOGY)
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+        raise InputError(f"nodes is a number of nodes, 1 or more, not {nodes!r}")
+    if "*" in file or cluster_of_file(source) is None:
+        raise InputError(f"nodes is for a topology file of one server, and {str(source)!r} is not one")
+    return f"{TOPOLOGY}{file}*{nodes}"
 
 
 def own_profiles(given: GivenProfiles | None) -> Profiles:
@@ -112,7 +111,7 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
         return _sample(source)
     if isinstance(source, str) and source.startswith(CONTEXT):
         # Files do not need the client of running clusters, and importing it takes a while.
-        from dra_lab.sources.live import load_context
+        from dra_lab.sources.live.reading import load_context
 
         return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
     if isinstance(source, str) and _WEB.match(source):

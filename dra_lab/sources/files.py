@@ -14,7 +14,7 @@ from typing import IO, Any
 from dra_lab.errors import InputError, ManifestError, SourceError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import KINDS, Documents, decode_documents
-from dra_lab.manifests.file_text import expanded, read_bytes
+from dra_lab.manifests.file_text import SUFFIXES, expanded, is_manifest_file, manifest_files, read_bytes
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import MAX_ARCHIVE_VALUES, text_values
@@ -27,10 +27,8 @@ from dra_lab.sources.samples import PREFIX
 from dra_lab.sources.snapshot_info import FILE as SNAPSHOT
 from dra_lab.sources.snapshot_info import SnapshotInfo, check_age, decode_info, file_places_of, findings_of
 
-SUFFIXES = (".json", ".yaml", ".yml")
 ARCHIVES = (".tar.gz", ".tgz")
 MAX_FILE_BYTES = 2**30
-MAX_FILES = 10_000
 CHOICES = "a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
 """The sources of a cluster, for messages."""
 
@@ -56,13 +54,8 @@ def read_documents(path: Path) -> Documents:
         raise SourceError(f"there is no file or folder {str(path)!r}{similar or f'; give {CHOICES}'}")
     if not path.is_dir():
         return decode_documents(read_bytes(path, MAX_FILE_BYTES), str(path))
-    files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES and f.is_file() and f.name[0] != ".")
     info = SNAPSHOT if folder_info(path) is not None else ""
-    files = [f for f in files if not f.name.endswith(".dralab.yaml") and f.name != info]
-    if not files:
-        raise SourceError(f"the folder {str(path)!r} contains no .json, .yaml or .yml file")
-    if len(files) > MAX_FILES:
-        raise SourceError(f"the folder {str(path)!r} contains {len(files):,} files; the limit is {MAX_FILES:,}")
+    files = manifest_files(path, (f for f in path.iterdir() if not f.name.endswith(".dralab.yaml") and f.name != info))
     return merge(_decoded(str(file), file.name, file) for file in files)
 
 
@@ -86,7 +79,7 @@ def read_archive_documents(name: str, archive: Path | bytes) -> tuple[Documents,
     with _opened(archive) as data:
         for member, content in read_archive(data, name):
             path = PurePosixPath(member)
-            if path.suffix.lower() not in SUFFIXES or path.name[0] == "." or path.name.endswith(".dralab.yaml"):
+            if not is_manifest_file(PurePosixPath(path.name)) or path.name.endswith(".dralab.yaml"):
                 continue
             values += text_values(content)
             if values > MAX_ARCHIVE_VALUES:

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import structs
 
-from dra_lab.drivers import attributes_of_machines, attributes_read, known_drivers, profile
+from dra_lab.drivers.kinds import attributes_of_machines, attributes_read
+from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import full_name
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.index.hyper_node_members import Members, members_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, LeftOut, Level
-from dra_lab.model.memo import once_per_hardware, once_per_slice, once_per_snapshot
-from dra_lab.model.names import split_qualified
+from dra_lab.model.memo import once_per_slice, once_per_snapshot
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.topologies import HyperNode, Topology
+from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.topology.hierarchy_findings import hierarchy_rules, node_rules
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.topology.presets import (
@@ -292,34 +294,97 @@ def _repeats(tree: Hierarchy, other: Hierarchy) -> bool:
     return all(any(is_same(level, depth) for depth in depths) for level in range(1, len(tree.levels) + 1))
 
 
-def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield what devices publish of their node's place: the attribute, and its value by node."""
+def _of_attributes(cluster: Cluster, findings: list[Finding]) -> dict[str, dict[str, str]]:
+    """Return what devices publish of their node's place: by attribute its value by node."""
     values: dict[str, dict[str, str]] = {}
-    wanted = [(name, *split_qualified(name, "")) for name in ATTRIBUTES]
-    for node in _with_places(cluster):
-        for slice_ in cluster.slices_by_node.get(node, ()):
-            for device in slice_.spec.devices or ():
-                for name, domain, bare in wanted:
-                    attribute = device.attributes.get(bare if domain == slice_.spec.driver else name)
-                    if attribute is None or not isinstance(attribute.value, str) or not attribute.value:
-                        continue
-                    first = values.setdefault(name, {}).setdefault(node, attribute.value)
-                    if first != attribute.value:
-                        message = f"its devices publish {name} as {first!r} and as {attribute.value!r}"
-                        advice = "dra-lab uses the first value. Correct the driver's configuration."
-                        findings.append(Finding("devices-disagree", Severity.WARNING, node, message, advice))
-    yield from values.items()
-
-
-@once_per_hardware
-def _with_places(cluster: Cluster) -> tuple[str, ...]:
-    """Return the nodes of which a device publishes anything of ATTRIBUTES."""
-    by_node = cluster.slices_by_node
-    return tuple(node for node, slices in by_node.items() if any(_has_places(cluster, item) for item in slices))
+    for node, slices in cluster.slices_by_node.items():
+        for name, value in (pair for slice_ in slices for pair in published_places(cluster, slice_)):
+            first = values.setdefault(name, {}).setdefault(node, value)
+            if first != value:
+                message = f"its devices publish {name} as {first!r} and as {value!r}"
+                advice = "dra-lab uses the first value. Correct the driver's configuration."
+                findings.append(Finding("devices-disagree", Severity.WARNING, node, message, advice))
+    return values
 
 
 @once_per_slice
-def _has_places(_cluster: Cluster, slice_: ResourceSlice) -> bool:
-    split = ((name, *split_qualified(name, "")) for name in ATTRIBUTES)
-    keys = {bare if domain == slice_.spec.driver else name for name, domain, bare in split}
-    return any(not keys.isdisjoint(device.attributes) for device in slice_.spec.devices or ())
+def published_places(_cluster: Cluster, slice_: ResourceSlice) -> tuple[tuple[str, str], ...]:
+    """Return the attributes of ATTRIBUTES that the devices of a slice publish, each with its value."""
+    driver = slice_.spec.driver
+    keys = {key for name in ATTRIBUTES for key in (name, name.removeprefix(f"{driver}/"))}
+    found = []
+    for device in slice_.spec.devices or ():
+        for name in () if keys.isdisjoint(device.attributes) else ATTRIBUTES:
+            attribute = device.lookup(name, driver)
+            if attribute is not None and isinstance(attribute.value, str) and attribute.value:
+                found.append((name, attribute.value))
+    return tuple(found)
+
+
+# --------------------------------------------------------------------- the levels that a gang names
+
+
+def gang_with_levels(gang: Workload, cluster: Cluster, source: str) -> tuple[Workload, Hierarchy | None]:
+    """Return a gang with the names of its levels, and the hierarchy that has them; None if it names no level.
+
+    A level may name its hierarchy: `fabric:rack`. If several hierarchies group the nodes alike there, the first is
+    used. `source` names the gang in an error. Raises InputError if no hierarchy has the levels, or several have
+    them with other domains.
+    """
+    trees = {tree.name: tree for tree in hierarchies(cluster)}
+    for part in ("level", "prefer_level"):
+        name, colon, level = getattr(gang, part).partition(":")
+        if colon and name in trees:
+            if gang.hierarchy not in ("", name):
+                raise InputError(f"{gang.name}: the levels are of {gang.hierarchy} and {name}; name levels of one")
+            gang = dataclasses.replace(gang, **{part: level, "hierarchy": name})
+    named = [gang.level, gang.prefer_level]
+    for group in gang.pods:
+        named += [group.level, group.prefer_level, *(level for _, level in group.slices)]
+    levels = [level for level in dict.fromkeys(named) if level not in ("", *HOSTS)]
+    if gang.hierarchy and gang.hierarchy not in trees:
+        raise InputError(
+            f"{source}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {', '.join(trees) or 'none'}"
+        )
+    among = [trees[gang.hierarchy]] if gang.hierarchy else list(trees.values())
+    able = [tree for tree in among if all(_has(tree, level) for level in levels)] if levels or gang.hierarchy else []
+    if levels and not able:
+        raise InputError(_no_level(levels, among))
+    groups = {
+        tuple(frozenset(frozenset(domain.nodes) for domain in tree.at(level)) for level in levels) for tree in able
+    }
+    if len(groups) > 1:
+        ways = " or ".join(f"{tree.name}:{levels[0]}" for tree in able)
+        raise InputError(f"several hierarchies have the level {levels[0]!r}, with other domains; write {ways}")
+    tree = able[0] if able else None
+    if tree is not None:
+        gang = dataclasses.replace(
+            gang, hierarchy=tree.name, level=_name(tree, gang.level), prefer_level=_name(tree, gang.prefer_level)
+        )
+    return gang, tree
+
+
+def _name(tree: Hierarchy, level: str) -> str:
+    """Return the name of a level instead of its label, unless an outer level has the same name."""
+    if level in ("", *HOSTS):
+        return level
+    index = tree.level_index(level)
+    name = tree.levels[index].name
+    return name if tree.level_index(name) == index else level
+
+
+def _has(tree: Hierarchy, level: str) -> bool:
+    return any(level == one.key or level.casefold() == one.name.casefold() for one in tree.levels)
+
+
+def _no_level(levels: Sequence[str], trees: Sequence[Hierarchy]) -> str:
+    from difflib import get_close_matches
+
+    names = list(dict.fromkeys(level.name for tree in trees for level in tree.levels))
+    missing = next((level for level in levels if not any(_has(tree, level) for tree in trees)), "")
+    if not missing:
+        return f"no hierarchy has both {' and '.join(map(repr, levels))}; dra-lab topology CLUSTER lists the levels"
+    near = get_close_matches(missing.casefold(), names, 1, 0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    every = ", ".join(names) or "none, so that only host is known"
+    return f"there is no level {missing!r} in the cluster{hint} Its levels are: {every}"

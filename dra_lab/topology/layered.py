@@ -16,7 +16,8 @@ from dra_lab.model.names import NUMA_NODE, DeviceID
 from dra_lab.model.release import known_release
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, with_moved_pod, without_nodes
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality
 
 TAINT = DeviceTaint(key="dra-lab/what-if", effect="NoSchedule")
 """The taint of a device that a layer taints."""

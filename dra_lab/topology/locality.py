@@ -15,19 +15,16 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.drivers import (
-    attributes_of_machines,
-    attributes_read,
+from dra_lab.drivers.kinds import (
     derived_numa,
     device_kind,
     device_label,
     device_short,
-    kind_of_driver,
-    profile,
     published,
 )
+from dra_lab.drivers.profiles import profile
 from dra_lab.index.catalogue import lookup_of
-from dra_lab.index.device_kinds import guessed_kinds
+from dra_lab.index.device_kinds import DeviceKinds, device_kinds, guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
@@ -35,23 +32,7 @@ from dra_lab.model.driver_profile import DriverProfile, Lookup, Profiles, kind_w
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import FilePlace, FilePlaces
-from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, level_value, shared_place, shared_value
-
-__all__ = [
-    "LEVEL_FIELDS",
-    "Locality",
-    "Place",
-    "SkippedDevice",
-    "device_names",
-    "kinds",
-    "level_number",
-    "level_value",
-    "localities",
-    "places_known",
-    "shared_place",
-    "shared_value",
-    "skipped_devices",
-]
+from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, shared_place
 
 _Number = str | int | None
 """The number of a NUMA node or the name of a PCIe root, None where it is not known."""
@@ -150,19 +131,7 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
     Raises NodeError for a node that the cluster does not have.
     """
     memo = _memo(cluster)
-    found = _by_node(cluster).get(node_name)
-    if found is not None:
-        return {device_id: locality.kind for device_id, locality in found.items()}
-    seen = _seen(cluster, node_name)
-    found_kinds: dict[DeviceID, str] = {}
-    for item in seen:
-        device = item.id
-        if device.driver not in memo.kinds:
-            guess = memo.guesses.get(device.driver)
-            memo.kinds[device.driver] = guess or kind_of_driver(profile(device.driver, cluster.profiles))
-        kind = memo.kinds[device.driver]
-        found_kinds[device] = _known(item, memo).kind if kind is None else kind
-    return found_kinds
+    return {item.id: _known(item, memo).kind for item in _seen(cluster, node_name)}
 
 
 def skipped_devices(cluster: Cluster, node_name: str) -> tuple[SkippedDevice, ...]:
@@ -198,10 +167,8 @@ class _Memo(Struct):
 
     profiles: Profiles
     guesses: Mapping[str, str]
-    names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
+    device_kinds: DeviceKinds
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
-    kinds: dict[str, str | None] = field(default_factory=dict)
     # by the number of a device's kind
     of_kind: dict[int, Locality] = field(default_factory=dict)
     # by the address of a locality that is published
@@ -210,7 +177,7 @@ class _Memo(Struct):
 
 @once_per_hardware
 def _memo(cluster: Cluster) -> _Memo:
-    return _Memo(cluster.profiles, dict(guessed_kinds(cluster)))
+    return _Memo(cluster.profiles, dict(guessed_kinds(cluster)), device_kinds(cluster))
 
 
 @once_per_snapshot
@@ -255,11 +222,13 @@ def _filled(
 
 
 def _known(item: PoolDevice | SkippedDevice, memo: _Memo) -> Locality:
-    if not isinstance(item, PoolDevice):
-        return _locality(item.id.driver, item.device, memo)
-    found = memo.of_kind.get(item.kind.number)
+    """Return what a device publishes, without its own name; worked out once for devices of one kind."""
+    driver = item.id.driver
+    kind = item.kind if isinstance(item, PoolDevice) else memo.device_kinds.of(driver, (item.device,))[0]
+    found = memo.of_kind.get(kind.number)
     if found is None:
-        found = memo.of_kind[item.kind.number] = _locality(item.id.driver, item.device, memo)
+        # setdefault, so that two threads never hold two values of one kind: their addresses are keys further down
+        found = memo.of_kind.setdefault(kind.number, _published(driver, item.device, memo))
     return found
 
 
@@ -288,24 +257,6 @@ def _completed(device_id: DeviceID, locality: Locality, of_file: FilePlaces) -> 
         elif published is None and level in places:
             changes[member] = Place(places[level].value, places[level].source, derived=True)
     return replace(locality, **changes) if changes else locality
-
-
-def _locality(driver: str, device: Device, memo: _Memo) -> Locality:
-    """Return what a device publishes, without its own name; worked out once for equal devices."""
-    names = memo.names.get(driver)
-    if names is None:
-        read = dict.fromkeys((*attributes_read(profile(driver, memo.profiles)), *attributes_of_machines(driver)))
-        # a bare key belongs to the driver's domain; for another domain there is no bare form, and "" is never a key
-        bare = ((name, name.removeprefix(f"{driver}/")) for name in read)
-        names = memo.names[driver] = tuple((name, short if short != name else "") for name, short in bare)
-    attributes = device.attributes
-    values = [attributes.get(name) or attributes.get(bare) for name, bare in names]
-    key = (driver, *values)
-    found = memo.devices.get(key)
-    if found is None:
-        # setdefault, so that two threads never hold two values of one key: their addresses are keys further down
-        found = memo.devices.setdefault(key, _published(driver, device, memo))
-    return found
 
 
 def _published(driver: str, device: Device, memo: _Memo) -> Locality:

@@ -20,7 +20,7 @@ from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta, node_matches
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.topologies import HyperNode, Member, MemberSelector, NameMatch, TopologyObject
 from dra_lab.model.what_if import copied_slices
-from dra_lab.topology.hierarchies import HYPER_NODES, domain_tree, hierarchies
+from dra_lab.topology.hierarchies import HYPER_NODES, domain_tree, hierarchies, published_places
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.topology.presets import ATTRIBUTES, CLIQUE, HOSTNAME, NVLINK, PRESETS, ZONE, is_host, is_known
 
@@ -132,23 +132,14 @@ def _values(
     cluster: Cluster, trees: Sequence[Hierarchy], keys: frozenset[str], node: str, paths: Mapping[str, Path]
 ) -> dict[str, str]:
     labels = cluster.node_by_name[node].metadata.labels
-    values = {key: labels.get(key, "") for key in sorted(keys)} | _published(cluster, node)
+    values = {key: labels.get(key, "") for key in sorted(keys)}
+    # of what several devices publish the first counts
+    own = [pair for item in cluster.slices_by_node.get(node, ()) for pair in published_places(cluster, item)]
+    values |= dict(reversed(own))
     for tree in trees:
         path = paths[tree.name]
         values |= {level.key: value for level, value in zip(tree.levels, path, strict=False) if level.key}
     return values
-
-
-def _published(cluster: Cluster, node: str) -> dict[str, str]:
-    """Return what the devices of a node publish of its place."""
-    found: dict[str, str] = {}
-    for item in cluster.slices_by_node.get(node, ()):
-        for device in item.spec.devices or ():
-            for key in ATTRIBUTES:
-                attribute = device.attributes.get(_own_name(device, item.spec.driver, key))
-                if attribute is not None and isinstance(attribute.value, str):
-                    found.setdefault(key, attribute.value)
-    return found
 
 
 def with_new_nodes(cluster: Cluster, new: Sequence[NewNode]) -> Cluster:

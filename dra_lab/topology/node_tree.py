@@ -11,7 +11,8 @@ from msgspec import Struct
 from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality
 
 if TYPE_CHECKING:
     import networkx as nx

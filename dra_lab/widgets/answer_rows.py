@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from dra_lab.errors import DraLabError
@@ -11,19 +12,19 @@ from dra_lab.model.goals import FIXED_GOALS, GoalValue
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pod_start import with_start
 from dra_lab.session import Session
 from dra_lab.sketch.links import link_words
-from dra_lab.widgets.messages import Row
 from dra_lab.widgets.part_rows import without_text
-from dra_lab.widgets.session_view import latest_plan
+from dra_lab.widgets.session_view import Row, latest_plan
 from dra_lab.words.answer_sentence import headline
 from dra_lab.words.document import cell_words
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import GLOSSARY, goal_number, goal_words, search_end
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
-from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
+from dra_lab.words.scheduler_sentences import Simulation, scheduler_sentences
 from dra_lab.words.verdict import Fix, Tile, fixes, goal_title, tiles
 
 State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
@@ -83,15 +84,6 @@ class GoalRow(Row, frozen=True):
     movable: bool = True
 
 
-class ReasonRow(Row, frozen=True):
-    """A reason why the drawing does not fit, and what to do about it."""
-
-    rule: str
-    message: str
-    subject: str = ""
-    advice: str = ""
-
-
 class SuggestionRow(Row, frozen=True):
     """A change that would help; `number` applies it, None where it can only be read."""
 
@@ -119,7 +111,7 @@ _STATES: dict[PlanStatus, State] = {
 }
 
 
-def answer_row(session: Session, simulated: Simulated | None) -> AnswerRow:
+def answer_row(session: Session, simulated: Simulation | None) -> AnswerRow:
     """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
 
     Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.
@@ -182,23 +174,15 @@ def goal_rows(plan: Plan | None) -> tuple[GoalRow, ...]:
     )
 
 
-def reason_rows(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[ReasonRow, ...]:
-    """Return why the drawing does not fit, or why it could not be answered."""
+def reasons_of(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[Shortfall, ...]:
+    """Return why the drawing does not fit, or could not be answered, with each link and node in its subject."""
     if refusal is not None:
-        return (ReasonRow(rule="not-answered", message=str(refusal)),)
+        return (Shortfall("not-answered", "", str(refusal)),)
     if plan is None:
         return ()
     links = {link.name: link_words(link) for link in plan.sketch.links}
     named = ((one, links.get(one.subject, one.subject)) for one in plan.shortfalls)
-    return tuple(
-        ReasonRow(
-            rule=one.rule,
-            message=one.message,
-            subject=f"{subject} on {one.node}" if one.node else subject,
-            advice=one.advice,
-        )
-        for one, subject in named
-    )
+    return tuple(replace(one, subject=f"{subject} on {one.node}" if one.node else subject) for one, subject in named)
 
 
 def suggestion_rows(plan: Plan | None) -> tuple[SuggestionRow, ...]:

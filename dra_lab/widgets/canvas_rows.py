@@ -19,9 +19,8 @@ from dra_lab.session import Session
 from dra_lab.sketch.kind_counts import free_words, left_words, partition_words
 from dra_lab.sketch.links import LinkOption, link_options
 from dra_lab.sketch.object_names import claim_objects
-from dra_lab.widgets.messages import Row
 from dra_lab.widgets.part_rows import ConfigRow, PartRow, config_rows, missing_fields, part_rows, without_text
-from dra_lab.widgets.session_view import latest_plan
+from dra_lab.widgets.session_view import Row, latest_plan
 
 if TYPE_CHECKING:
     from dra_lab.sketch.compile import CompiledClaim

@@ -22,8 +22,7 @@ from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.history import History
 from dra_lab.widgets.canvas_rows import CanvasStatus, PaletteRow, ProblemRow, palette_rows, problem_rows, status_rows
 from dra_lab.widgets.gang_rows import GangRow, first_gang, gang_row, same_values_words
-from dra_lab.widgets.messages import Row, calls, on, wire
-from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown
+from dra_lab.widgets.session_view import STATIC, Highlight, Pane, Row, SessionView, Shown, calls, on, wire
 from dra_lab.widgets.stored_output import drawing_parts
 from dra_lab.words.document import Part
 from dra_lab.words.workload_words import gang_words
@@ -65,33 +64,20 @@ class Drawing(Pane):
 
     def _begin(self) -> None:
         self.when(self._show_sketch, "sketch")
-        self.when(self._show_positions, "layout")
-        self.when(self._show_history, "history")
+        self.shows("layout", positions=_positions_of)
+        self.shows("history", history=lambda session: _history_row(session.history))
         self.when(self._show_palette, "cluster")
-        self.when(self._show_status, "status", "sketch")
-        self.when(self._show_problems, "plan", "sketch")
+        self.shows("status", "sketch", status=lambda session: status_rows(session, self.view.status))
+        self.shows("plan", "sketch", problems=problem_rows)
 
     def _show_sketch(self) -> None:
         # The browser's own change comes back here: setting an equal sketch again would only send it twice.
         if self.session.sketch != self.view.drawn:
             self.assign(sketch=self.session.sketch)
 
-    def _show_positions(self) -> None:
-        self.view.positions = _positions_of(self.session)
-
-    def _show_history(self) -> None:
-        past = self.session.history
-        self.assign(history=CanvasHistory(can_undo=past.can_undo, can_redo=past.can_redo))
-
     def _show_palette(self) -> None:
         if self.session.is_prepared:
             self.assign(palette=palette_rows(self.session.cluster))
-
-    def _show_status(self) -> None:
-        self.assign(status=status_rows(self.session, self.view.status))
-
-    def _show_problems(self) -> None:
-        self.assign(problems=problem_rows(self.session))
 
 
 FIRST_PODS = 4
@@ -214,7 +200,7 @@ class ClaimCanvas(SessionView):
             go(self._session)
         elif go(self._history):
             self.sketch = wire(self._history.present)
-            self._show_own_history()
+            self.history = wire(_history_row(self._history))
 
     # ------------------------------------------------------------ the browser's side
 
@@ -222,9 +208,6 @@ class ClaimCanvas(SessionView):
         """Accept the browser's values; `problem` says why one is refused, and its former value is sent back.
 
         ipywidgets prints the error of a refused value and goes on, which would leave the browser ahead of the kernel.
-
-        Args:
-            sync_data: The values of the changed traits, by name.
         """
         self._refused = False
         if sync_data.get("problem") == "":
@@ -242,11 +225,7 @@ class ClaimCanvas(SessionView):
     def configure(self, index: int, requests: tuple[str, ...], driver: str, text: str) -> None:
         """Make a typed text (YAML or JSON) the parameters for a driver of some requests; "" removes them.
 
-        Args:
-            index: The entry of the drawing's `config`, or one beyond the last for a new entry.
-            requests: The names of the requests.
-            driver: The driver that reads the parameters.
-            text: The parameters.
+        `index` is the entry of the drawing's `config`, or one beyond the last for a new entry.
         """
         drawn, message = self.drawn if self._session is None else self._session.sketch, ""
         try:
@@ -282,7 +261,7 @@ class ClaimCanvas(SessionView):
     def _on_sketch(self, _change: object) -> None:
         if self._session is None:
             if self._history.push(self.drawn):
-                self._show_own_history()
+                self.history = wire(_history_row(self._history))
             return
         try:
             self._session.edit(self.drawn)
@@ -291,12 +270,13 @@ class ClaimCanvas(SessionView):
             self.report("drawing", str(error))
             self.sketch = wire(self._session.sketch)
 
-    def _show_own_history(self) -> None:
-        self.history = wire(CanvasHistory(can_undo=self._history.can_undo, can_redo=self._history.can_redo))
-
     def _on_positions(self, _change: object) -> None:
         if self._session is not None and self.positions != _positions_of(self._session):
             self._session.move({name: (place[0], place[1]) for name, place in self.positions.items()})
+
+
+def _history_row(past: History[Any]) -> CanvasHistory:
+    return CanvasHistory(can_undo=past.can_undo, can_redo=past.can_redo)
 
 
 def _is_place(value: object) -> bool:

@@ -5,24 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import traitlets
 from msgspec import Struct
 
-from dra_lab.errors import Cancelled, DraLabError, SourceError
+from dra_lab.errors import Cancelled, DraLabError, InputError, SourceError
 from dra_lab.manifests.file_text import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.session import READ
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import check, prepare
-from dra_lab.sources import PREFIX as SAMPLE
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.files import confined_source, is_archive, why_refused
-from dra_lab.sources.live import PREFIX, Progress, load_context
+from dra_lab.sources.files import confined, confined_source, is_archive, why_refused
+from dra_lab.sources.live.connection import PREFIX
+from dra_lab.sources.live.reading import Progress, load_context
+from dra_lab.sources.samples import PREFIX as SAMPLE
 from dra_lab.widgets.cluster_rows import AskRow
-from dra_lab.widgets.messages import on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, on
 
 if TYPE_CHECKING:
     from dra_lab.session.drawables import Drawable, Drawables
@@ -49,9 +50,8 @@ class ClusterOpening(Pane):
         self._offered: tuple[Drawable, ...] = ()
         self._opened: Drawable | None = None
         post = self.session.events.post
-        # one that cannot be stopped must not hold up the next one
         self.loading = self.view.loading = Job[Cluster | Show](
-            lambda: post(self._show_read), lambda: post(self._show_progress), overlaps=True
+            lambda: post(self._show_read), lambda: post(self._show_progress)
         )
         self.endings.append(self._give_up)
 
@@ -257,7 +257,7 @@ class ClusterOpening(Pane):
                 check(found)
             return found
 
-        self.loading.start(work)
+        self.loading.start(work, at_once=True)  # one that cannot be stopped must not hold it up
 
 
 MAX_UPLOAD_BYTES = 256 * 2**20
@@ -298,3 +298,78 @@ def progress_words(counts: Progress) -> str:
         for read in counts
         if read.done
     )
+
+
+# --------------------------------------------------------------------- Folders to choose from
+
+
+class ListingRow(Row, frozen=True):
+    """A folder that the page may reach: its path from the notebook's folder, what is in it, and the folder above.
+
+    `above` is None where the page may go no further; `more` entries are not listed.
+    """
+
+    path: str = ""
+    above: str | None = None
+    folders: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    more: int = 0
+    problem: str = ""
+
+
+class FolderListing(Pane):
+    """The folder that a person looks at to choose a file or a folder by name."""
+
+    listing = traitlets.Dict().tag(sync=True, value=ListingRow)
+
+    @on
+    def list_folder(self, path: str = "") -> None:
+        """List a folder; for a file, or a folder that is not there yet, the one around it."""
+        self.assign(listing=listing_row(path))
+
+
+_MOST_LISTED = 500
+_LISTED = (".json", ".yaml", ".yml", ".tar.gz", ".tgz", ".xml", ".txt", ".html")
+"""The endings of files that are read."""
+
+
+def listing_row(path: str) -> ListingRow:
+    """Return what is in a folder, without hidden and unreadable entries; that of the notebook for one out of reach."""
+    try:
+        place = confined(path or ".")
+    except InputError:
+        place = confined(".")
+    while not place.is_dir():
+        place = place.parent
+    shown = _from_here(place)
+    try:
+        found = sorted((one for one in place.iterdir() if _is_listed(one)), key=lambda one: one.name.lower())
+    except OSError as error:
+        return ListingRow(path=shown, above=_above(place), problem=f"It cannot be read: {error.strerror or error}.")
+    listed = found[:_MOST_LISTED]
+    return ListingRow(
+        path=shown,
+        above=_above(place),
+        folders=tuple(one.name for one in listed if one.is_dir()),
+        files=tuple(one.name for one in listed if not one.is_dir()),
+        more=len(found) - len(listed),
+    )
+
+
+def _is_listed(entry: Path) -> bool:
+    if entry.name.startswith(".") or not entry.name.isprintable():
+        return False
+    return entry.is_dir() or entry.name.lower().endswith(_LISTED)
+
+
+def _above(place: Path) -> str | None:
+    try:
+        return _from_here(confined(place.parent)) or "."
+    except InputError:
+        return None
+
+
+def _from_here(place: Path) -> str:
+    """Return a path from the notebook's folder, "" for that folder, an absolute one elsewhere."""
+    here = Path.cwd().resolve()
+    return "" if place == here else place.relative_to(here).as_posix() if place.is_relative_to(here) else str(place)

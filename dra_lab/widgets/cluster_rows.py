@@ -14,10 +14,10 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import all_devices, is_free
 from dra_lab.sketch.kind_counts import free_words, kind_counts, kind_name, partition_words, use_words
-from dra_lab.sources import PREFIX, samples
-from dra_lab.sources.live import Context
+from dra_lab.sources.live.connection import Context
+from dra_lab.sources.samples import PREFIX, samples
 from dra_lab.topology.locality import localities
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.cluster_document import hierarchy_line
 from dra_lab.words.facts import KINDS
 from dra_lab.words.rule_catalogue import rule_catalogue
@@ -43,23 +43,17 @@ class SourceRow(Row, frozen=True):
     example: bool = False
 
 
-class MeterRow(Row, frozen=True):
-    """One kind of devices: how many are in use of how many; `text` says how many are free."""
+class UseRow(Row, frozen=True):
+    """The devices of one kind in use: on all nodes, on one, or on `nodes` of one hardware type, `node`.
 
-    label: str
-    text: str
-    used: int
-    total: int
+    `text` says what is free.
+    """
 
-
-class NodeUseRow(Row, frozen=True):
-    """A node, or `nodes` of one hardware type, with the devices of one kind in use there; `text` says what is free."""
-
-    node: str
     kind: str
     used: int
     total: int
     text: str
+    node: str = ""
     nodes: int = 1
 
 
@@ -112,24 +106,24 @@ MOST_NODES = 64
 """Nodes up to which each has a row of its own; above, nodes of the same hardware type share one."""
 
 
-def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, ...]:
+def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[UseRow, ...]:
     """Return how many physical devices of each kind are free: `18 of 32 free`, of partitions how many are possible."""
     found, counts = [], kind_counts(cluster, release)
     for kind in (kind for kind in METERS if kind in counts):
         count, label = counts[kind], kind_name(kind, counts[kind])
         if count.whole:
             text = free_words(cluster, count.whole_free, count.whole)
-            found.append(MeterRow(label=label, text=text, used=count.whole - count.whole_free, total=count.whole))
+            found.append(UseRow(kind=label, text=text, used=count.whole - count.whole_free, total=count.whole))
         if count.split:
             model = f" {count.model}" if count.model else ""
             text = f"{count.split:,}{model}, {partition_words(cluster, count.possible, count.partitions)}"
             used = count.partitions - count.possible
-            found.append(MeterRow(label=label, text=text, used=used, total=count.partitions))
+            found.append(UseRow(kind=label, text=text, used=used, total=count.partitions))
     return tuple(found)
 
 
 @once_per_snapshot
-def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUseRow, ...]:
+def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[UseRow, ...]:
     """Return how many GPUs and NICs are in use on each node or hardware type; nothing without claims."""
     if not cluster.claims_known:
         return ()
@@ -148,7 +142,7 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
             total[key] += 1
             used[key] += not is_free(cluster, item, release)
     return tuple(
-        NodeUseRow(
+        UseRow(
             node=key[0],
             kind=kind_name(key[1], of_kind[key[1]]),
             used=used[key],

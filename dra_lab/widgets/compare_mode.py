@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import traitlets
 
@@ -16,16 +16,16 @@ from dra_lab.session import Session
 from dra_lab.session.answers import AMOUNTS
 from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW, Comparing
 from dra_lab.topology.layered import with_possible_layers
-from dra_lab.topology.locality import Place, localities
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane, latest_plan
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Place
+from dra_lab.widgets.session_view import Pane, Row, calls, latest_plan, on
 from dra_lab.words.comparison import (
     ComparisonRow,
+    changed_lines,
     comparison_csv,
     comparison_rows,
     comparison_sentence,
     comparison_table,
-    yaml_diff,
 )
 from dra_lab.words.document import as_markdown
 from dra_lab.words.facts import GLOSSARY, KINDS
@@ -102,17 +102,10 @@ class CompareMode(Pane):
     kept = traitlets.Int(0).tag(sync=True)
 
     def _begin(self) -> None:
-        self.when(self._show_compare, "compare", "mode", "sketch", "cluster", "history", "plan", "fleet")
+        events = "compare", "mode", "sketch", "cluster", "history", "plan", "fleet"
+        self.shows(*events, kept=lambda session: len(session.comparing.every), compare=compare_row)
         self.when(self._complete, "mode")
-        self.when(self._plan_baseline, "plan", "fleet")
-
-    def _show_compare(self) -> None:
-        session = self.session
-        self.assign(kept=len(session.comparing.every), compare=compare_row(session) if session.mode == MODE else {})
-
-    def _plan_baseline(self) -> None:
-        if self.session.mode == MODE and self.session.comparing.lacks_baseline:
-            self.session.comparing.complete()
+        self.when(lambda: self._complete() if self.session.comparing.lacks_baseline else None, "plan", "fleet")
 
     def _complete(self) -> None:
         if self.session.mode == MODE:
@@ -137,9 +130,11 @@ class CompareMode(Pane):
         self.session.comparing.keep(plan, name)
 
 
-def compare_row(session: Session) -> CompareRow:
-    """Return what Compare mode shows of a session."""
+def compare_row(session: Session) -> CompareRow | dict[str, Any]:
+    """Return what Compare mode shows of a session, {} in another mode."""
     comparing = session.comparing
+    if session.mode != MODE:
+        return {}
     plans = comparing.columns
     lines = tuple(comparison_rows(plans))
     return CompareRow(
@@ -166,7 +161,7 @@ def _column(session: Session, kept: Kept, first: Kept) -> ComparedPlan:
         bars=tuple(_bars(kept)),
         elsewhere=not known,
         places=tuple(_places(session.snapshot, kept)) if known and kept.node else (),
-        diff=yaml_diff(first, kept) if kept is not first else (),
+        diff=changed_lines(first.yaml, kept.yaml) if kept is not first else (),
     )
 
 

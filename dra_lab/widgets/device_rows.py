@@ -12,7 +12,7 @@ from dra_lab.model.headroom import CORDONED, Fit, NodeFit, node_fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words
 from dra_lab.words.plan_document import place_words
 from dra_lab.words.verdict import short_of_pairs

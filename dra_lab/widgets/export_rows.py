@@ -11,7 +11,6 @@ import msgspec
 from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.gangs.gang_files import FRAGMENTS, SCHEDULERS, title_of
 from dra_lab.exports.readme import EXTRA_FILES
-from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.written_files import FileChange
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangChoice, GangVerdict
@@ -26,24 +25,17 @@ from dra_lab.session.outputs import POD_PINS
 from dra_lab.sketch.claim_objects import MEANING
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
 from dra_lab.widgets.gang_rows import scheduler_row
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.reason_words import path_words
+from dra_lab.words.scheduler_sentences import Simulation
 from dra_lab.words.workload_words import gang_words
 
 Verdict = Literal["ok", "warn", "unknown"]
 
 
-class TemplateRow(Row, frozen=True):
-    """A pod template of the workload's file: its path, how many pods of what kind, and whether they get the claim."""
-
-    path: str
-    words: str
-    chosen: bool = False
-
-
-class ExtraRow(Row, frozen=True):
-    """A choice of extra files: its name, what they are, and whether the export has them."""
+class TickRow(Row, frozen=True):
+    """A choice by its name, what it is in words: a pod template that may get the claim, or a kind of extra files."""
 
     name: str
     words: str
@@ -130,8 +122,8 @@ class ExportRow(Row, frozen=True):
     stage: str = ""
     problem: str = ""
     meaning: str = ""
-    templates: tuple[TemplateRow, ...] = ()
-    extras: tuple[ExtraRow, ...] = ()
+    templates: tuple[TickRow, ...] = ()
+    extras: tuple[TickRow, ...] = ()
     containers: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     plain: OutcomeRow | None = None
@@ -321,18 +313,18 @@ def _measure_folder(exporting: Exporting) -> str:
     return f"{exporting.folder}-measure"
 
 
-def _templates(exporting: Exporting) -> Iterator[TemplateRow]:
+def _templates(exporting: Exporting) -> Iterator[TickRow]:
     chosen = exporting.choice.templates
     for field in exporting.templates:
         pods = "one pod per node" if field.per_node else counted(field.pods, "pod")
         words = ", ".join(filter(None, (pods, field.helper)))
-        yield TemplateRow(path=field.template, words=words, chosen=field.template in chosen)
+        yield TickRow(name=field.template, words=words, chosen=field.template in chosen)
 
 
-def _extras(exporting: Exporting) -> Iterator[ExtraRow]:
+def _extras(exporting: Exporting) -> Iterator[TickRow]:
     for name, extra in EXTRA_FILES.items():
         words = extra.of_fleet if exporting.of_fleet and extra.of_fleet else extra.words
-        yield ExtraRow(name=name, words=words, chosen=name in exporting.choice.extra)
+        yield TickRow(name=name, words=words, chosen=name in exporting.choice.extra)
 
 
 def _file(change: FileChange) -> FileRow:

@@ -21,10 +21,9 @@ from dra_lab.widgets.export_rows import (
     _measure_folder,
     export_row,
 )
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.facts import EXPORT_TERMS
-from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
+from dra_lab.words.scheduler_sentences import Simulation, scheduler_sentences
 from dra_lab.words.verdict import Tone
 
 _REST = 1.0
@@ -88,17 +87,12 @@ def outgoing_rows(
     findings: Sequence[Finding],
     *,
     searching: bool,
-    simulated: Simulated | None = None,
+    simulated: Simulation | None = None,
 ) -> tuple[OutgoingRow, ...]:
-    """Return what is exported: kind and lines, for which release it is valid, what kube-scheduler does with it.
+    """Return what is exported: kind and lines of `text`, its release, and what kube-scheduler does with it.
 
-    Args:
-        plan: The answer to the drawing, None where there is none.
-        text: The manifests.
-        release: The target release.
-        findings: What was found of the manifests.
-        searching: Whether the manifest is still being tried.
-        simulated: What kube-scheduler does on every node that it may choose, None if that is not known.
+    `findings` are those of the manifests, and `searching` says that more may be found. Without `simulated`, it is not
+    known what kube-scheduler does on every node that it may choose.
     """
     kinds = [line.removeprefix("kind: ") for line in text.splitlines() if line.startswith("kind: ")]
     if not kinds:
@@ -124,19 +118,19 @@ def pin_offer(exporting: Exporting) -> PinOffer:
     if made is None or made.pinned_plan is None or not made.pinned_plan.pins:
         return PinOffer()
     price = f" Price: {made.pinned_plan.price}." if made.pinned_plan.price else ""
-    found = _pod_outcome(Simulated(made.simulation.sentence, made.simulation.achieves))
+    found = _pod_outcome(made.simulation)
     return PinOffer(text=f"{found.text}{price}", on=exporting.pins, tone=found.tone)
 
 
-def simulated_of(session: Session) -> Simulated | None:
+def simulated_of(session: Session) -> Simulation | None:
     """Return what an export of the present drawing was simulated to do, None while that is not known."""
     known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
     if known is None or known.plain is None or known.of_fleet:
         return None
-    return Simulated(known.plain.simulation.sentence, known.plain.simulation.achieves)
+    return known.plain.simulation
 
 
-def _pod_outcome(simulated: Simulated) -> OutgoingRow:
+def _pod_outcome(simulated: Simulation) -> OutgoingRow:
     tones: dict[bool | None, Tone] = {True: "ok", False: "warn", None: "plain"}
     return OutgoingRow(text=simulated.sentence, tone=tones[simulated.achieves])
 

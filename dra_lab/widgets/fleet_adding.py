@@ -12,14 +12,13 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import whole_number
-from dra_lab.model.question import Question
 from dra_lab.session import Session
-from dra_lab.session.adding import Adding, largest, level_of, tree_of
+from dra_lab.session.fleet import Adding, largest, level_of, tree_of
+from dra_lab.session.question import SessionQuestion
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows, hardware_types
 from dra_lab.widgets.gang_rows import LevelRow, level_rows
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.document import number_words
 from dra_lab.words.facts import sentence
 from dra_lab.words.workload_words import domain_name, level_word
@@ -86,12 +85,10 @@ class FleetAdding(Pane):
 
     fleet_adding = traitlets.Dict().tag(sync=True, value=AddingRow)
 
-    def _begin(self) -> None:
-        self.when(self._show_adding, "fleet", "mode", "fleet-added", "history")
+    only_in = "fleet"
 
-    def _show_adding(self) -> None:
-        if self.session.mode == "fleet":
-            self.assign(fleet_adding=adding_row(self.session))
+    def _begin(self) -> None:
+        self.shows("fleet", "mode", "fleet-added", "history", fleet_adding=adding_row)
 
     find_nodes = calls(Adding.find, "adding", tag="find-nodes")
     stop_finding = calls(Adding.cancel, "adding", tag="stop-finding")
@@ -165,7 +162,7 @@ def _example(tree: Hierarchy, level: str) -> str:
     return ", ".join(f"{name}={number}" for name, number in zip(names, (2, 4), strict=False))
 
 
-def _with_answer(row: AddingRow, adding: Adding, question: Question) -> AddingRow:
+def _with_answer(row: AddingRow, adding: Adding, question: SessionQuestion) -> AddingRow:
     from dra_lab.words.capacity_document import added_sentence  # only those who ask wait for it
 
     if adding.stale:

@@ -19,8 +19,7 @@ from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.cluster_rows import hardware_types
 from dra_lab.widgets.device_rows import HeatMap, heat_map
 from dra_lab.widgets.fleet_mode import letters_of
-from dra_lab.widgets.messages import Row
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row
 from dra_lab.widgets.why_not import WhyNotRow
 from dra_lab.words.facts import KINDS, counted
 
@@ -212,6 +211,8 @@ class FleetBars(Pane):
     fleet_chosen = traitlets.Unicode("").tag(sync=True)
     fleet_picture = traitlets.Bool(False).tag(sync=True)
 
+    only_in = "fleet"
+
     def _begin(self) -> None:
         self._bars: Bars | None = None
         self._bars_of: Answer | None = None
@@ -222,8 +223,6 @@ class FleetBars(Pane):
 
     def _show_bars(self) -> None:
         session = self.session
-        if session.mode != "fleet":
-            return
         answer = session.fleet.answer
         if answer is None:
             self.assign(fleet_bars=BarTable(note="" if session.cluster.slices else _NOTHING))
@@ -259,9 +258,6 @@ class FleetBars(Pane):
         self._show_card()
 
     def _show_card(self) -> None:
-        session = self.session
-        if session.mode != "fleet":
-            return
         bars, chosen, kind = self._bars, self.view.fleet_chosen, self.view.fleet_kind
         if bars is None or not chosen or kind not in bars.by_kind:
             self.assign(fleet_card=CardRow())

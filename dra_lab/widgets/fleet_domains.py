@@ -23,8 +23,7 @@ from dra_lab.session.gang_domains import (
 )
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.gang_rows import RailTable, first_gang, rail_tables
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.facts import counted
 from dra_lab.words.why_not_document import Bar, TestBars
 from dra_lab.words.workload_words import (
@@ -96,6 +95,8 @@ class FleetDomains(Pane):
     fleet_domain = traitlets.Unicode("").tag(sync=True)
     fleet_side = traitlets.Unicode("domains").tag(sync=True)
 
+    only_in = "fleet"
+
     def _begin(self) -> None:
         self._domains: GangDomains | None = None
         self._domains_of: tuple[Answer, Workload] | None = None
@@ -106,8 +107,6 @@ class FleetDomains(Pane):
 
     def _show_domains(self) -> None:
         fleet, answer = self.session.fleet, self.session.fleet.answer
-        if self.session.mode != "fleet":
-            return
         names = tuple(pod.pod for pod in fleet.workloads if pod.gang is not None)
         if not names or fleet.refusal is not None or answer is None or answer.gangs is None:
             note = "No answer." if fleet.refusal is not None else "Planning …"

@@ -8,6 +8,7 @@ from typing import Any
 
 import traitlets
 
+from dra_lab.errors import Cancelled
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
 from dra_lab.model.layers import Layer, spans
@@ -20,14 +21,13 @@ from dra_lab.session.comparing import Comparing
 from dra_lab.session.drawings import admitted
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.gang_answers import GangAnswer
-from dra_lab.sources import PREFIX
 from dra_lab.sources.files import confined
+from dra_lab.sources.samples import PREFIX
 from dra_lab.topology.locality import localities
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario_row
 from dra_lab.widgets.gang_rows import GangRow, gang_row, is_kueue, scheduler_row
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Pane, Row, calls, on
 from dra_lab.words.answer_sentence import proof_sentence, verdict_and_values
 from dra_lab.words.document import printable
 from dra_lab.words.facts import FLEET_TERMS, GLOSSARY, counted, sentence
@@ -37,7 +37,6 @@ from dra_lab.words.workload_words import (
     claim_words,
     more_number,
     more_words,
-    quota_words,
     request_words,
     sharing_words,
     stranded_words,
@@ -71,7 +70,9 @@ def fleet_answer_row(session: Session) -> FleetAnswerRow:
     history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
     common: dict[str, Any] = {"asked": request_words(fleet.workloads), **history}
     if fleet.refusal is not None:
-        return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
+        is_stopped = isinstance(fleet.refusal, Cancelled)
+        proof = str(fleet.refusal)
+        return FleetAnswerRow(state="error", verdict="No answer.", proof=proof, can_improve=is_stopped, **common)
     if not fleet.workloads:
         return FleetAnswerRow(verdict="Nothing to plan yet. Draw a claim in Plan, or add one from a file.", **common)
     if answer is None:
@@ -80,7 +81,7 @@ def fleet_answer_row(session: Session) -> FleetAnswerRow:
     pins = sum(sum(pod.pins.values()) for pod in answer.question.pods)
     working = ""
     if fleet.stale:
-        working = "Planning" if not is_current else _working_words(answer, fleet.progress)
+        working = "Planning" if not is_current else _working_words(answer, session.progress)
     placed = answer.figures["placed"]
     verdict, values = verdict_and_values(answer.plan, answer.question.cluster)
     return FleetAnswerRow(
@@ -110,7 +111,7 @@ def _scheduler(plan: Plan, gangs: GangAnswer) -> str:
     name = plan.gangs[0].name if plan.gangs else ""
     verdicts = gangs.verdicts.get(name)
     if isinstance(verdicts, GangVerdicts) and verdicts.quota.row.says in STOPS:
-        return quota_words(verdicts.quota.row.sentence)
+        return printable(f"Quota stops it: {verdicts.quota.row.sentence}")
     if plan.status is PlanStatus.INFEASIBLE:
         return ""  # no scheduler can do what is impossible
     kueue = next((one for one in gangs.choices.get(name, ()) if is_kueue(one)), None)
@@ -220,14 +221,14 @@ class FleetMode(Pane):
     fleet_terms = traitlets.Dict(FLEET_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
     fleet_scenarios = traitlets.Dict().tag(sync=True, value=ScenarioTable)
 
+    only_in = "fleet"
+
     def _begin(self) -> None:
         self.when(self._show_fleet, "fleet", "mode", "history")
-        self.when(self.soon(self._show_progress), "fleet-progress")
+        self.when(self.soon(lambda: self.assign(fleet_answer=fleet_answer_row(self.session))), "progress")
 
     def _show_fleet(self) -> None:
         session = self.session
-        if session.mode != "fleet":
-            return
         refused, notes = session.refused_layers, session.layer_notes
         self.assign(
             fleet_answer=fleet_answer_row(session),
@@ -246,10 +247,6 @@ class FleetMode(Pane):
             fleet_scenarios=_scenarios(session),
         )
 
-    def _show_progress(self) -> None:
-        if self.session.mode == "fleet":
-            self.assign(fleet_answer=fleet_answer_row(self.session))
-
     # ------------------------------------------------------------ what the person did
 
     remove_workload = calls(SessionFleet.remove, "fleet", tag="remove-workload")
@@ -258,7 +255,6 @@ class FleetMode(Pane):
     pin_pods = calls(SessionFleet.pin, "fleet", tag="pin-pods")
     move_pod = calls(SessionFleet.move, "fleet", tag="move-pod")
     remove_layer = calls(SessionFleet.remove_layer, "fleet", tag="remove-layer")
-    stop_fleet = calls(SessionFleet.cancel, "fleet", tag="stop-fleet")
     keep_scenario = calls(Comparing.keep_fleet, "comparing", tag="keep-scenario")
     show_mode = calls(Session.show_mode, tag="mode")
     undo = calls(Session.undo, tag="undo")
@@ -289,7 +285,7 @@ class FleetMode(Pane):
     @on
     def improve_fleet(self) -> None:
         """Go on after a stop."""
-        self.session.fleet.ask(again=True)
+        self.session.ask_fleet(again=True)
 
 
 def _devices(session: Session) -> dict[str, dict[str, int]]:

@@ -24,19 +24,18 @@ from dra_lab.session.gang_answers import hierarchy_of
 from dra_lab.session.gang_domains import NodePods, SameOption, Value, same_options, value_nodes
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.workload_words import (
     KUEUE_NOTE,
     QUESTIONS,
+    choice_sentence,
     frame_words,
     gang_words,
     is_rail,
     level_word,
     same_words,
-    scheduler_words,
-    trapped_words,
     values_words,
 )
 
@@ -224,14 +223,11 @@ def scheduler_row(choice: GangChoice) -> SchedulerRow:
 
     A drawing requests no CPU and memory, which Kueue counts: what it chooses without them is only what it may choose.
     """
-    replay, trapped = choice.replay, choice.trapped
+    replay = choice.replay
     is_open = is_kueue(choice) and bool(replay.domains)
     verdict = GangVerdict.MAYBE if is_open else replay.verdict
-    text = scheduler_words(replay.scheduler, verdict.value, replay.sentence)
-    if is_open and (trapped or replay.verdict is GangVerdict.NO):
-        waiting = trapped or tuple(row.domain for row in replay.domains if row.most < row.wanted)
-        text = trapped_words(replay.scheduler, waiting)
-    return SchedulerRow(name=replay.scheduler, verdict=verdict.value, text=text, note=KUEUE_NOTE if is_open else "")
+    text, note = choice_sentence(choice, counted=not is_open), KUEUE_NOTE if is_open else ""
+    return SchedulerRow(name=replay.scheduler, verdict=verdict.value, text=text, note=note)
 
 
 def stop_rows(verdicts: GangVerdicts | str) -> tuple[StopRow, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import traitlets
 from msgspec.structs import replace
 
-from dra_lab.drivers import known_drivers, profile
+from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.index.device_kinds import guessed_kinds
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
@@ -19,8 +19,7 @@ from dra_lab.session import EXAMPLE_CLUSTER, Session
 from dra_lab.sketch.by_example import Example
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.widgets.device_rows import Fleet, equal_nodes, fleet
-from dra_lab.widgets.messages import Row, calls, on
-from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
+from dra_lab.widgets.session_view import STATIC, Highlight, Pane, Row, SessionView, Shown, calls, latest_plan, on
 from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.widgets.trace_mode import TraceMode, picture_width
 from dra_lab.words.document import Part
@@ -75,16 +74,12 @@ class NodePicture(Pane):
         self._looked_for: tuple[object, ...] = ()
         self._examples: tuple[Example, ...] = ()
         self.watch(self._show_node, "show", "width", "height", "unfolded")
-        self.when(self._show_fleet, "cluster", "plan")
+        self.shows("cluster", "plan", fleet=_fleet, pinned=lambda session: session.drawing.node)
         # The answer to another drawing shows itself: looking at another node ends with the next change of that.
         self.when(self._show_answer, "cluster", "plan")
         self.endings += [self.session.on("look", self._show_looked_at), self.session.on("show", self._show_allocation)]
         self.when(self._show_stale, "plan")
         self.when(self.soon(self._show_stale), "solving")
-
-    def _show_fleet(self) -> None:
-        session, pinned = self.session, self.session.drawing.node
-        self.assign(fleet=fleet(session.cluster, latest_plan(session), pinned), pinned=pinned)
 
     def _show_answer(self) -> None:
         # not with each answer: those of a cluster that is followed come every second
@@ -205,6 +200,10 @@ class NodePicture(Pane):
     def load_sample(self) -> None:
         """Load the cluster of the example."""
         self.session.load(EXAMPLE_CLUSTER)
+
+
+def _fleet(session: Session) -> Fleet:
+    return fleet(session.cluster, latest_plan(session), session.drawing.node)
 
 
 class HardwareView(SessionView):

@@ -18,9 +18,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
-from dra_lab.session.drawings import read_sketch
+from dra_lab.session.drawings import LEARN, read_sketch
 from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.opening import LEARN
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.hardware_view import HardwareView

@@ -12,8 +12,7 @@ from dra_lab.course.lesson_run import LessonRun
 from dra_lab.course.lesson_text import TASKS, lesson_named
 from dra_lab.widgets.lesson_rows import head_row
 from dra_lab.widgets.lesson_steps import LessonSteps
-from dra_lab.widgets.messages import wire
-from dra_lab.widgets.session_view import STATIC, SessionView
+from dra_lab.widgets.session_view import STATIC, SessionView, wire
 from dra_lab.widgets.stored_output import with_stored
 from dra_lab.words.document import Part
 
@@ -32,19 +31,11 @@ class LessonView(SessionView):
     panes = (LessonSteps,)
 
     def compose(self, steps: LessonSteps) -> None:
-        """Take the steps whose words are shown.
-
-        Args:
-            steps: The steps of the lesson.
-        """
+        """Take the steps whose words are shown."""
         self._actors.append(steps)
 
     def show(self, **values: Any) -> None:
-        """Set traits from rows, and store the lesson as it is now.
-
-        Args:
-            **values: The new values of the traits, by their names.
-        """
+        """Set traits from rows, and store the lesson as it is now."""
         with self.hold_sync():
             for name, value in values.items():
                 setattr(self, name, wire(value))

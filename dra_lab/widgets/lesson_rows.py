@@ -9,7 +9,7 @@ from typing import Literal
 from dra_lab.course.lesson_run import LessonRun, open_lesson
 from dra_lab.course.lesson_text import HINTS, TASKS, TaskKind, lessons
 from dra_lab.course.topology_manager import baseline_lines
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.verdict import Tile
 
 StepState = Literal["done", "now", "open", "later"]

@@ -21,8 +21,7 @@ from dra_lab.widgets import lesson_rows as rows
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_rows import AskRow
 from dra_lab.widgets.hardware_view import HardwareView, NodePicture
-from dra_lab.widgets.messages import on
-from dra_lab.widgets.session_view import Highlight, Pane, Shown, on_kernel_loop
+from dra_lab.widgets.session_view import Highlight, Pane, Shown, on, on_kernel_loop
 from dra_lab.widgets.trace_mode import MODE, TraceMode
 from dra_lab.widgets.trace_mode import MODE as TRACE
 from dra_lab.words.document import Part, Sentence, Words
@@ -34,8 +33,8 @@ PICTURE = "lesson"
 class LessonShown(Shown):
     """The mode of a lesson's picture."""
 
-    def _show_mode(self) -> None:
-        self.view.mode = MODE if self.session.mode == MODE else PICTURE
+    def _mode(self, session: Session) -> str:
+        return MODE if session.mode == MODE else PICTURE
 
 
 class LessonPicture(HardwareView):

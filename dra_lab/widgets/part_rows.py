@@ -20,7 +20,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_cpus, count_free
 from dra_lab.sketch.kind_counts import are_partitions, left_words
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 
 
 class SelectorRow(Row, frozen=True):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dra_lab.errors import DraLabError, SketchError
 from dra_lab.model.claims import DeviceRequest, RequestPart, expressions, selected
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.reasons import Suggestion
+from dra_lab.model.reasons import Shortfall, Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
@@ -21,7 +21,6 @@ from dra_lab.widgets.answer_rows import (
     AnswerRow,
     BadgeRow,
     GoalRow,
-    ReasonRow,
     RegretRow,
     SuggestionRow,
     WhyRow,
@@ -29,12 +28,13 @@ from dra_lab.widgets.answer_rows import (
     badge_rows,
     goal_rows,
     progress_row,
-    reason_rows,
+    reasons_of,
     regret_row,
     suggestion_rows,
     why_row,
 )
 from dra_lab.widgets.claim_canvas import drawn_gang_words
+from dra_lab.widgets.cluster_opening import FolderListing
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
 from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, DeviceTable, chosen_devices, device_table
@@ -43,11 +43,20 @@ from dra_lab.widgets.fleet_adding import FleetAdding
 from dra_lab.widgets.fleet_bars import FleetBars
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
-from dra_lab.widgets.folder_listing import FolderListing
-from dra_lab.widgets.messages import Row, calls, on, wire
-from dra_lab.widgets.moves import MovesPane
-from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, attempt, latest_plan
-from dra_lab.widgets.why_not import Why
+from dra_lab.widgets.session_view import (
+    STATIC,
+    Highlight,
+    Pane,
+    Row,
+    SessionView,
+    Shown,
+    attempt,
+    calls,
+    latest_plan,
+    on,
+    wire,
+)
+from dra_lab.widgets.why_not import MovesPane, Why
 from dra_lab.words.verdict import MAKE_ROOM
 
 if TYPE_CHECKING:
@@ -181,7 +190,7 @@ class PlanAnswer(Pane):
     goals_changed = traitlets.Bool(False).tag(sync=True)
     regret = traitlets.Dict().tag(sync=True, value=RegretRow)
     why = traitlets.Dict().tag(sync=True, value=WhyRow)
-    reasons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ReasonRow])
+    reasons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[Shortfall])
     suggestions: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[SuggestionRow])
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
     devices = traitlets.Dict().tag(sync=True, value=DeviceTable)
@@ -214,7 +223,7 @@ class PlanAnswer(Pane):
         plan = latest_plan(session)
         self.assign(
             goals=goal_rows(plan),
-            reasons=reason_rows(plan, refusal),
+            reasons=reasons_of(plan, refusal),
             suggestions=suggestion_rows(plan) if refusal is None else (),
             regret=regret_row(plan),
             why=why_row(plan if refusal is None else None),

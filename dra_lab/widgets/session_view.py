@@ -4,24 +4,118 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import reduce
+from functools import reduce, wraps
+from inspect import Parameter, signature
 from operator import or_
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_type_hints, overload
 
 import anywidget
 import msgspec
 import traitlets
+from msgspec import Struct, defstruct
+from msgspec.structs import asdict, fields
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.plan import Plan
 from dra_lab.session import Session
-from dra_lab.widgets.messages import Action, Message, actions_of, on, wire
 from dra_lab.widgets.stored_output import answer_parts, wait_for_answer, with_stored
 from dra_lab.words.document import Part, as_html
+
+
+class Row(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Base of the values sent to the browser: frozen, camelCase there, defaults left out.
+
+    The browser's types are generated from these classes (`widgets/generate_models.py`).
+    """
+
+
+def wire(value: object) -> Any:
+    """Return a value of the model or a row as it travels: camelCase dicts, defaults left out, lists for tuples."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+Method = TypeVar("Method", bound=Callable[..., None])
+
+
+class Message(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    tag_field="type",
+):
+    """Base of the messages, which their `type` tells apart; the fields of one are the parameters of its method."""
+
+
+class Action(NamedTuple):
+    """A method that the browser can call: the class that has it, its message, and the fields that are choices."""
+
+    owner: type
+    method: Callable[..., None]
+    message: type[Message]
+    choices: frozenset[str]
+
+    def call(self, actor: Any, message: Message) -> None:
+        """Call the method with the fields of a message, without the choices that it leaves as they are."""
+        given = asdict(message)
+        self.method(
+            actor, **{name: given[name] for name in given if name not in self.choices or given[name] is not None}
+        )
+
+
+@overload
+def on(method: Method) -> Method: ...
+@overload
+def on(*, tag: str = "", choice: type[Struct] | None = None) -> Callable[[Method], Method]: ...
+def on(method: Any = None, *, tag: str = "", choice: type[Struct] | None = None) -> Any:
+    """Let the browser call a method, by default with a message of its name: `set-replicas` calls `set_replicas`.
+
+    With `choice`, the message may have each field of that Struct too; the method gets the present ones by keyword.
+    """
+    choices = fields(choice) if choice is not None else ()
+
+    def mark(method: Any) -> Any:
+        hints, found = get_type_hints(method), []
+        for name, parameter in [*signature(method).parameters.items()][1:]:
+            if parameter.kind is not Parameter.VAR_KEYWORD:
+                default = () if parameter.default is Parameter.empty else (parameter.default,)
+                found.append((name, hints[name], *default))
+        found += [(one.name, one.type | None, None) for one in choices]
+        own = tag or method.__name__.strip("_").replace("_", "-")
+        method.message = defstruct(method.__name__, found, bases=(Message,), frozen=True, tag=own)
+        method.choices = frozenset(one.name for one in choices)
+        return method
+
+    return mark if method is None else mark(method)
+
+
+def calls(method: Callable[..., object], part: str = "", *, tag: str = "") -> Callable[..., None]:
+    """Return what lets the browser call a method of the session, or of a `part` of it such as `fleet`, by its tag."""
+
+    @wraps(method)
+    def call(pane: Any, **given: Any) -> None:
+        method(getattr(pane.session, part) if part else pane.session, **given)
+
+    return on(tag=tag)(call)
+
+
+def actions_of(owner: type) -> Mapping[str, Action]:
+    """Return the methods of a class that the browser can call, by the types of their messages."""
+
+    def found() -> Iterator[tuple[str, Action]]:
+        for base in reversed(owner.__mro__):
+            for method in vars(base).values():
+                if isinstance(message := getattr(method, "message", None), type) and issubclass(message, Message):
+                    yield str(message.__struct_config__.tag), Action(owner, method, message, method.choices)
+
+    return dict(found())
+
 
 MOMENT = 0.1
 """Seconds in which a person takes no notice of a step."""
@@ -165,12 +259,7 @@ class SessionView(anywidget.AnyWidget):
             self._stored = as_html(self.stored_parts())
 
     def report(self, what: str, words: str) -> None:
-        """Show what is wrong with one part of the view until it is well again.
-
-        Args:
-            what: The name of the part.
-            words: What is wrong; "" if nothing is.
-        """
+        """Show what is wrong with one part of the view until it is well again, which "" says."""
         self._troubles.pop(what, None)
         if words:
             self._troubles[what] = words
@@ -214,8 +303,11 @@ def attempt(view: SessionView, what: str, call: Callable[[], None]) -> None:
 class Pane:
     """A part of a view of a session: its traits, what it shows after an event, and what a person does in it.
 
-    `view` has the values of the traits. A view without a session has no panes.
+    `view` has the values of the traits. A view without a session has no panes. Nothing is shown in another mode than
+    `only_in`.
     """
+
+    only_in: ClassVar[str] = ""
 
     def __init__(self, view: Any, session: Session) -> None:
         """Begin to follow the session."""
@@ -235,22 +327,27 @@ class Pane:
 
     def when(self, show: Callable[[], None], *events: str) -> None:
         """Call back after each of the events, and once now."""
-
-        def safely() -> None:
-            attempt(self.view, show.__qualname__, show)
-
+        safely = self._safely(show)
         self.endings.extend(self.session.on(event, safely) for event in events)
         safely()
 
+    def shows(self, *events: str, **values: Callable[[Session], Any]) -> None:
+        """Set traits to what functions find of the session, now and after each of the events."""
+
+        def show() -> None:
+            self.assign(**{name: find(self.session) for name, find in values.items()})
+
+        show.__qualname__ = "-".join(values)
+        self.when(show, *events)
+
     def watch(self, show: Callable[[], None], *traits: str) -> None:
         """Call back after each change of the traits."""
-        self.view.observe(lambda _change: attempt(self.view, show.__qualname__, show), list(traits))
+        safely = self._safely(show)
+        self.view.observe(lambda _change: safely(), list(traits))
 
     def soon(self, show: Callable[[], None], seconds: float = MOMENT) -> Callable[[], None]:
         """Return what shows something a moment later, once for all that happens until then."""
-
-        def safely() -> None:
-            attempt(self.view, show.__qualname__, show)
+        safely = self._safely(show)
 
         def later() -> None:
             post = self.session.events.post
@@ -260,6 +357,13 @@ class Pane:
                 safely()
 
         return later
+
+    def _safely(self, show: Callable[[], None]) -> Callable[[], None]:
+        def safely() -> None:
+            if self.only_in in ("", self.session.mode):
+                attempt(self.view, show.__qualname__, show)
+
+        return safely
 
     def assign(self, **values: Any) -> None:
         """Set traits from values of the model and rows; what is equal is not sent again."""
@@ -271,14 +375,11 @@ class Shown(Pane):
     """The mode of the planner screen, and what a notebook stores of the view."""
 
     def _begin(self) -> None:
-        self.when(self._show_mode, "mode")
-        self.when(self.soon(self._store, _SETTLED), "plan", "cluster")
+        self.shows("mode", mode=self._mode)
+        self.when(self.soon(self.view._store, _SETTLED), "plan", "cluster")  # noqa: SLF001  they are one module
 
-    def _show_mode(self) -> None:
-        self.view.mode = self.session.mode
-
-    def _store(self) -> None:
-        self.view._store()  # noqa: SLF001  the view and its pane are one module
+    def _mode(self, session: Session) -> str:
+        return session.mode
 
 
 class Highlight(Pane):
@@ -291,7 +392,4 @@ class Highlight(Pane):
 
     def _begin(self) -> None:
         self.watch(lambda: self.session.light(self.view.highlight), "highlight")
-        self.when(self._show_highlight, "highlight")
-
-    def _show_highlight(self) -> None:
-        self.view.highlight = self.session.highlight
+        self.shows("highlight", highlight=lambda session: session.highlight)

@@ -15,8 +15,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session.job import Job, Run
-from dra_lab.widgets.messages import on
-from dra_lab.widgets.session_view import Pane, attempt
+from dra_lab.widgets.session_view import Pane, attempt, on
 from dra_lab.widgets.trace_position import Prediction, TraceHead, TraceNow, TracePosition, TraceRow
 
 MODE = "trace"
@@ -59,6 +58,8 @@ class TraceMode(Pane):
     trace_prediction = traitlets.Dict().tag(sync=True, value=Prediction)
     trace_inside: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True, value=dict[str, list[TraceRow]])
 
+    only_in = MODE
+
     def _begin(self) -> None:
         self._traced: tuple[object, ...] = ()
         self._position: TracePosition | None = None
@@ -87,8 +88,6 @@ class TraceMode(Pane):
 
     def _trace(self) -> None:
         session = self.session
-        if session.mode != MODE:
-            return
         plan, node, links = wanted = self._plan, self.view.node, self.view.trace_links
         if self._traced and all(one is other or one == other for one, other in zip(wanted, self._traced, strict=True)):
             return

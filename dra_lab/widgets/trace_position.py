@@ -15,7 +15,7 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Step, StepKind, Trace, Window
 from dra_lab.pictures.letters import letters, request_signs
 from dra_lab.topology.locality import device_names
-from dra_lab.widgets.messages import Row
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.facts import GLOSSARY, counted, goal_words, telling
 from dra_lab.words.trace_words import (
     Names,

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import BEYOND, GANGS, UNPLACED, GoalValue
+from dra_lab.model.goals import GANGS, UNPLACED
 from dra_lab.model.headroom import NodeFit
-from dra_lab.model.placement import FirstFitStatus, PlacedReplica, Start
+from dra_lab.model.placement import FirstFitStatus, Start
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.sketch.links import listed
@@ -21,9 +21,6 @@ from dra_lab.words.moves_document import moves_sentence
 from dra_lab.words.scheduler_sentences import scheduler_sentences
 from dra_lab.words.verdict import cause
 from dra_lab.words.workload_words import values_words
-
-PLACED_GOALS = (GANGS, BEYOND, UNPLACED)
-"""Goals that count what has no place."""
 
 
 def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
@@ -36,7 +33,8 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     if moves and plan.status is PlanStatus.EMPTY:
         return moves
     same = map(printable, (*_same_values(plan), *_inferred(plan)))
-    parts = (moves, verdict_sentence(plan, cluster), *same, proof_sentence(plan), *_scheduler(plan))
+    scheduler = map(printable, scheduler_sentences(plan)) if plan.fits else ()
+    parts = (moves, verdict_sentence(plan, cluster), *same, proof_sentence(plan), *scheduler)
     return " ".join(filter(None, parts))
 
 
@@ -52,14 +50,6 @@ def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], 
     return printable(f"{_where(plan, cluster, brief=True)} Best on {named(plan.node)}, {proof_words(plan)}.")
 
 
-def _scheduler(plan: Plan) -> Iterator[str]:
-    if plan.fits:
-        yield from map(printable, scheduler_sentences(plan))
-
-
-# ---------------------------------------------------------------- without a place
-
-
 def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     """Return whether everything has a place and where, or why not; of the proof only whether more fit."""
     reason = plan.shortfalls[0].message if plan.shortfalls else ""
@@ -68,7 +58,9 @@ def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     elif plan.status is PlanStatus.NOT_CHECKED:
         words = f"Not checked: {sentence(reason)}"
     elif plan.status is PlanStatus.STOPPED:
-        words = f"Not answered: {sentence(reason or _no_time(plan))}"
+        unknown = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
+        nodes = f"; {counted(unknown, 'node')} not decided, raise the time limit" if unknown else ""
+        words = f"Not answered: {sentence(reason or f'there was not enough time{nodes}')}"
     elif plan.status is PlanStatus.INFEASIBLE:
         words = " ".join((_no_place(plan, cluster), *_help(plan)))
     else:
@@ -94,12 +86,6 @@ def allocated_words(plan: Plan) -> str:
     which = f"Its claims {listed(names)} are" if len(names) > 1 else f"Its claim {names[0]} is"
     nodes = "any node" if plan.admitted is None else some(sorted(plan.admitted))
     return f"{which} allocated already, and the pod may run on {nodes}."
-
-
-def _no_time(plan: Plan) -> str:
-    unknown = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
-    nodes = f"; {counted(unknown, 'node')} not decided, raise the time limit" if unknown else ""
-    return f"there was not enough time{nodes}"
 
 
 def _no_place(plan: Plan, cluster: Cluster | None) -> str:
@@ -139,19 +125,13 @@ def _help(plan: Plan) -> Iterator[str]:
     if idle and not (waiting and plan.suggestions and plan.suggestions[0].title == waiting):
         yield f"It would fit on {counted(idle, 'node')} if nothing else were running."
     if plan.suggestions:
-        yield sentence(_offer(plan))
+        title = plan.suggestions[0].title
+        tried = plan.reasons.relaxations if plan.reasons else ()
+        gain = next((c for c in tried if c.title == title and c.fitting), None)
+        more = f": it then fits on {gain.fitting} of {counted(gain.total, 'node')}" if gain else ""
+        yield sentence(f"{title}{more}")
     elif plan.shortfalls and plan.shortfalls[0].advice:
         yield sentence(plan.shortfalls[0].advice)
-
-
-def _offer(plan: Plan) -> str:
-    title = plan.suggestions[0].title
-    tried = plan.reasons.relaxations if plan.reasons else ()
-    gain = next((c for c in tried if c.title == title and c.fitting), None)
-    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {counted(gain.total, 'node')}"
-
-
-# ---------------------------------------------------------------- with a place
 
 
 def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
@@ -168,7 +148,8 @@ def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
     every = "all " if idle == total and total > 1 else ""
     when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now and not brief else ""
     # without all claims it is not known what is in use now
-    when = f" now{when_idle}" if cluster is None or _any_in_use(cluster) else ""
+    in_use = cluster is None or any(claim.status.allocation is not None for claim in cluster.claims)
+    when = f" now{when_idle}" if in_use else ""  # else "now" would be no other time than idle
     if cluster is not None and not cluster.claims_known:
         when = " if nothing is in use (no claims were read)"
     elif cluster is not None and cluster.claims_in_part:
@@ -176,21 +157,20 @@ def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
     return f"Fits on {now:,} of {counted(total, 'node')}{when}."
 
 
-def _any_in_use(cluster: Cluster) -> bool:
-    """Say whether any claim has devices; else "now" would be no other time than idle."""
-    return any(claim.status.allocation is not None for claim in cluster.claims)
-
-
 def _placed(plan: Plan) -> str:
     if len(plan.workloads) == len(plan.gangs) == len(plan.placed_gangs) == plan.replicas == 1:
-        return _one_gang(plan.placed_gangs[0], plan.gangs[0].size)
+        placed, pods = plan.placed_gangs[0], counted(len(plan.pods), "pod")
+        where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
+        if len(plan.pods) < plan.gangs[0].size:
+            pods = f"{len(plan.pods):,} of {counted(plan.gangs[0].size, 'pod')}"
+        return f"The gang fits{where}: {pods} on {counted(len(placed.nodes), 'node')}."
     if plan.start is Start.NEVER:
         # "placed" would say that the pods run
         counts = f"An allocation exists for {len(plan.pods):,} of {plan.replicas:,} replicas"
         return f"{counts}, but not every pod starts with its manifest."
     not_known = "Whether every pod starts with its manifest is not known. " if plan.start is Start.OPEN else ""
-    counts, nodes = _gang_counts(plan) if plan.gangs else _pod_counts(plan), counted(len(plan.nodes), "node")
-    return f"{not_known}{counts} on {nodes}{_more(plan)}."
+    counts = _gang_counts(plan) if plan.gangs else f"{len(plan.pods):,} of {plan.replicas:,} replicas placed"
+    return f"{not_known}{counts} on {counted(len(plan.nodes), 'node')}{_more(plan)}."
 
 
 def _same_values(plan: Plan) -> Iterator[str]:
@@ -204,10 +184,6 @@ def _inferred(plan: Plan) -> Iterator[str]:
         yield f"The rails are inferred from {attribute}, because no device publishes its rail."
 
 
-def _pod_counts(plan: Plan) -> str:
-    return f"{len(plan.pods):,} of {plan.replicas:,} replicas placed"
-
-
 def _gang_counts(plan: Plan) -> str:
     gangs = sum(gang.replicas for gang in plan.gangs)
     others = plan.replicas - gangs
@@ -215,15 +191,8 @@ def _gang_counts(plan: Plan) -> str:
     return f"{len(plan.placed_gangs):,} of {counted(gangs, 'gang')}{other} placed, {counted(len(plan.pods), 'pod')}"
 
 
-def _one_gang(placed: PlacedReplica, size: int) -> str:
-    where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
-    pods = len(placed.pods)
-    number = counted(pods, "pod") if pods == size else f"{pods:,} of {counted(size, 'pod')}"
-    return f"The gang fits{where}: {number} on {counted(len(placed.nodes), 'node')}."
-
-
 def _more(plan: Plan) -> str:
-    missing = [goal for goal in plan.goals if _kind(goal) in PLACED_GOALS and _kind(goal) != BEYOND]
+    missing = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
     if not any(goal.value for goal in missing):
         return ""
     if all(goal.proven for goal in missing):
@@ -242,17 +211,11 @@ def proof_sentence(plan: Plan, most: int | None = None) -> str:
     if not plan.pods or not plan.goals or plan.start is Start.NEVER:
         return ""
     placed = plan.goals[0] if plan.gangs else plan.goal(UNPLACED)
-    left_open = [_open(goal) for goal in plan.goals if not goal.proven and goal is not placed]
+    left_open = [
+        f"{goal_meaning(goal.goal)} {goal.value:,}" + ("" if goal.bound is None else f" (at least {goal.bound:,})")
+        for goal in plan.goals
+        if not goal.proven and goal is not placed
+    ]
     if left_open:
         return printable(f"Best so far, not proven: {', '.join(left_open[:most])}.")
     return "Every goal is proven optimal." if all(goal.proven for goal in plan.goals) else ""
-
-
-def _kind(goal: GoalValue) -> str:
-    return goal.goal.partition(" ")[0]
-
-
-def _open(goal: GoalValue) -> str:
-    return f"{goal_meaning(goal.goal)} {goal.value:,}" + (
-        f" (at least {goal.bound:,})" if goal.bound is not None else ""
-    )

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dra_lab.model.headroom import NODES_TOGETHER, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
-from dra_lab.planner.scenarios import ScenarioAnswer
-from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, number_words, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, sentence
 from dra_lab.words.workload_words import levels_table
@@ -24,7 +22,11 @@ MOST = 12
 def headroom_parts(headroom: Headroom) -> Iterator[Part]:
     """Yield how many more replicas of a workload fit: the sentence, a row for each class of nodes or each domain."""
     if headroom.levels:
-        yield from _gang_counts(headroom)
+        yield Sentence(printable(f"{headroom.workload}: {headroom.count} more."))
+        yield levels_table(headroom)
+        domains = sorted(headroom.where, key=lambda fit: -fit.replicas.value)[:MOST]
+        each = [("/".join(fit.members), str(fit.replicas), str(fit)) for fit in domains]
+        yield Table(("domain", "gangs", "pods of one gang"), each)
         return
     yield Sentence(f"{headroom_sentence(headroom)}.")
     ordered = sorted(headroom.where, key=lambda fit: (-fit.replicas.value, -len(fit.members), fit.members))
@@ -63,11 +65,6 @@ def job_sentence(job: LargestJob) -> str:
     return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
 
 
-def job_parts(job: LargestJob) -> Iterator[Part]:
-    """Yield the largest job of a claim."""
-    yield Sentence(f"{job_sentence(job)}.")
-
-
 def stranded_sentence(lost: Stranded) -> str:
     """Return what is stranded in all, in words."""
     words = [_stranded_words(kind) for kind in lost.kinds if kind.free]
@@ -91,20 +88,6 @@ def _stranded_words(kind: StrandedKind) -> str:
             f"{kind.partitions:,} of these are partitions of different sizes, of which large ones leave less free"
         )
     return f"{f'at most {words}' if kind.partitions else words} (at least {kind.least:,}; {'; '.join(why)})"
-
-
-def stranded_parts(lost: Stranded) -> Iterator[Part]:
-    """Yield what is stranded: the sentence, a row for each kind in all and on each node."""
-    yield Sentence(stranded_sentence(lost))
-    yield stranded_table(lost)
-
-
-def _gang_counts(found: Headroom) -> Iterator[Part]:
-    yield Sentence(printable(f"{found.workload}: {found.count} more."))
-    yield levels_table(found)
-    headrooms = sorted(found.where, key=lambda headroom: -headroom.replicas.value)[:MOST]
-    each = [("/".join(headroom.members), str(headroom.replicas), str(headroom)) for headroom in headrooms]
-    yield Table(("domain", "gangs", "pods of one gang"), each)
 
 
 def stranded_table(lost: Stranded) -> Table:
@@ -142,15 +125,6 @@ def identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Itera
         yield from ([first + rest, *row] for row in members[0][1])
 
 
-def scenario_parts(answer: ScenarioAnswer) -> Iterator[Part]:
-    """Yield the answer of one scenario."""
-    plan = answer.plan
-    if plan is None:
-        yield Sentence(f"{answer.scenario}: not answered: {answer.error}")
-    else:
-        yield Sentence(f"{answer.scenario}: {answer_sentence(plan)}")
-
-
 MOST_ADDED = 20
 """Rows that a terminal shows."""
 
@@ -179,15 +153,10 @@ def added_sentence(found: AddedNodes) -> str:
     domains = len({one.domain for one in found.added if one.new})
     where = f", {counted(domains, 'new domain')}" if domains else ""
     text = f"Add {counted(found.count, 'node')} ({each}{where}) at a cost of {number_words(found.cost)}"
-    return printable(f"{text} so that {wanted} {fit}. {_added_proof(found)}")
-
-
-def _added_proof(found: AddedNodes) -> str:
-    if found.proven:
-        return "Nothing cheaper exists, proven."
-    if found.bound is None:
-        return "Something cheaper may exist."
-    return f"Best so far: no answer costs less than {number_words(found.bound)}, proven."
+    proof = "Nothing cheaper exists, proven." if found.proven else "Something cheaper may exist."
+    if not found.proven and found.bound is not None:
+        proof = f"Best so far: no answer costs less than {number_words(found.bound)}, proven."
+    return printable(f"{text} so that {wanted} {fit}. {proof}")
 
 
 def added_parts(found: AddedNodes) -> Iterator[Part]:

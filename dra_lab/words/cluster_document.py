@@ -68,7 +68,7 @@ def cluster_parts(cluster: Cluster) -> Iterator[Part]:
 
 
 def _device_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, str, str, int, str]]:
-    from dra_lab.drivers import device_label
+    from dra_lab.drivers.kinds import device_label
     from dra_lab.index.catalogue import catalogue, lookup_of
     from dra_lab.model.driver_profile import kind_words
     from dra_lab.sketch.cluster_candidates import is_free

@@ -8,11 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.goals import GOAL_WORDS, GOALS, GoalValue
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.words.document import Item, Lines, Part, Sentence, Table
 from dra_lab.words.facts import KINDS, counted
 from dra_lab.words.plan_json import answer_json
+from dra_lab.words.scheduler_sentences import differing_words
 
 _ALIGNMENT = ("alternatives", "preferences", "numa", "unpaired", "roots")
 _PER_CLAIM = ("paired", "numa", "roots")
@@ -40,11 +41,11 @@ GANGS = "gangs"
 """The mode of a plan of gangs from a file; `node` has the domains of its gangs."""
 
 
-def _of(name: str, whole: str) -> Callable[[Kept], str]:
+def _of(name: str, whole: str, noun: str = "") -> Callable[[Kept], str]:
     def words(kept: Kept) -> str:
         found = kept.figures.get(name)
         total = kept.figures.get(whole)
-        return "" if found is None or total is None else f"{_number(found)} of {total.value:,}"
+        return "" if found is None or total is None else f"{_number(found)} of {total.value:,}{noun}"
 
     return words
 
@@ -63,11 +64,6 @@ def _number(found: KnownValue) -> str:
 def _paired(kept: Kept) -> str:
     gpus, unpaired = (kept.figures.get(name) for name in ("gpus", "unpaired"))
     return "" if gpus is None or unpaired is None else f"{gpus.value - unpaired.value} of {gpus.value}"
-
-
-def _fits(kept: Kept) -> str:
-    found = _of("fitting", "fitting/of")(kept)
-    return f"{found} nodes" if found else ""
 
 
 def _bandwidth(prefix: str = "") -> Callable[[Kept], str]:
@@ -93,31 +89,17 @@ def _stranded(kept: Kept) -> str:
     return ", ".join(words) or ("nothing" if lost else "")
 
 
-def _scheduler(kept: Kept) -> str:
-    """Return what kube-scheduler does with the manifests on every node that it may choose, "" if not simulated."""
-    return kept.simulation.removeprefix("kube-scheduler ").removesuffix(".")
-
-
 def _on_the_node(kept: Kept) -> str:
-    """Return whether kube-scheduler is as good on the plan's node, and if not in which goal it is worse."""
+    """Return whether kube-scheduler is as good on the plan's node, and if not in which goals it differs."""
     figures = kept.figures
     if "scheduler" not in figures:
         return _UNKNOWN if kept.mode == "plan" and figures.get("placed", KnownValue(value=0)).value else ""
-    if figures["scheduler"].value:
-        return "as good as the plan"
-    theirs = {goal: figures[f"scheduler/{goal}"].value for goal in _ALIGNMENT if f"scheduler/{goal}" in figures}
-    if not theirs:
-        return "allocates nothing"
-    gpus = figures.get("gpus")
-    if gpus is not None and theirs.get("unpaired") != figures["unpaired"].value:
-        return f"pairs {gpus.value - theirs['unpaired']} of {gpus.value} GPUs"
-    if "numa" in figures and theirs.get("numa") != figures["numa"].value:
-        return f"uses {counted(theirs['numa'], 'NUMA node')}"
-    return "less well aligned"
-
-
-def _yaml(kept: Kept) -> str:
-    return counted(len(kept.yaml.splitlines()), "line") if kept.yaml else ""
+    gpus = figures["gpus"].value if "gpus" in figures else 0
+    best, theirs = (
+        [GoalValue(goal, figures[f"{prefix}{goal}"].value, of=gpus) for goal in GOALS if f"{prefix}{goal}" in figures]
+        for prefix in ("", "scheduler/")
+    )
+    return differing_words(best, theirs) if theirs or figures["scheduler"].value else "finds nothing"
 
 
 def _devices(kept: Kept) -> str:
@@ -142,38 +124,38 @@ def _is_exact(kept: Kept, name: str) -> bool:
     return found is not None and found.bound in (None, found.value)
 
 
-def _none(_kept: Kept) -> float | None:
-    return None
-
-
-ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | None]]] = {
-    "cluster": ("Cluster", lambda kept: kept.cluster, _none),
-    "snapshot": ("Snapshot", lambda kept: kept.snapshot[:7], _none),
-    "changes": ("What if", lambda kept: "; ".join(layer.words for layer in kept.layers), _none),
-    "release": ("Kubernetes", lambda kept: kept.release, _none),
-    "fits": ("Fits on", _fits, _more("fitting")),
+ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | None] | None]] = {
+    "cluster": ("Cluster", lambda kept: kept.cluster, None),
+    "snapshot": ("Snapshot", lambda kept: kept.snapshot[:7], None),
+    "changes": ("What if", lambda kept: "; ".join(layer.words for layer in kept.layers), None),
+    "release": ("Kubernetes", lambda kept: kept.release, None),
+    "fits": ("Fits on", _of("fitting", "fitting/of", " nodes"), _more("fitting")),
     "gangs": ("Gangs placed", _of("gangs", "gangs/of"), _more("gangs")),
-    "domains": ("Domains", lambda kept: kept.node if kept.mode == GANGS else "", _none),
+    "domains": ("Domains", lambda kept: kept.node if kept.mode == GANGS else "", None),
     "placed": ("Pods placed", _of("placed", "wanted"), _more("placed")),
     "copies": ("Copies that fit, in all", _copies, _more("copies")),
-    "stranded": ("Stranded", _stranded, _none),
+    "stranded": ("Stranded", _stranded, None),
     "levels": ("Domains of preferred levels", _value("gangs/levels"), _less("gangs/levels")),
     "nodes": ("Nodes used", _value("gangs/nodes"), _less("gangs/nodes")),
     "proof": ("Goals not proven", _value("gangs/open"), _less("gangs/open")),
-    "node": ("Best node", lambda kept: kept.node if kept.mode != GANGS else "", _none),
+    "node": ("Best node", lambda kept: kept.node if kept.mode != GANGS else "", None),
     "paired": ("GPUs paired", _paired, _less("unpaired")),
     "numa": ("NUMA nodes", _value("numa"), _less("numa")),
     "roots": ("PCIe roots", _value("roots"), _less("roots")),
     "bandwidth": ("Bandwidth kept", _bandwidth(), _more("bandwidth/low")),
-    "scheduler": ("kube-scheduler", _scheduler, _more("achieved")),
+    "scheduler": (
+        "kube-scheduler",
+        lambda kept: kept.simulation.removeprefix("kube-scheduler ").removesuffix("."),
+        _more("achieved"),
+    ),
     "scheduler-node": ("kube-scheduler on the best node", _on_the_node, _more("scheduler")),
     "scheduler-bandwidth": (
         "Bandwidth with kube-scheduler on the same nodes",
         _bandwidth("scheduler/"),
         _more("scheduler/bandwidth/low"),
     ),
-    "devices": ("Devices", _devices, _none),
-    "yaml": ("YAML", _yaml, _none),
+    "devices": ("Devices", _devices, None),
+    "yaml": ("YAML", lambda kept: counted(len(kept.yaml.splitlines()), "line") if kept.yaml else "", None),
 }
 """The rows of a comparison in their order: label, words, and what is better as a number (more is better)."""
 
@@ -195,15 +177,12 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[ComparisonRow, ...]:
             compared = filter(None, texts) if key in _COUNTED_LATER else texts
             differs = len(set(compared)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
             differs = differs or (key == "devices" and len({frozenset(kept.devices) for kept in plans}) > 1)
-            values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
-            rows.append(ComparisonRow(key, label, tuple(_cells(texts, values)), differs))
+            values = [value(kept) if value and (key not in _PER_CLAIM or comparable) else None for kept in plans]
+            known = [one for one in values if one is not None]
+            best = [one is not None and one == max(known) and one > min(known) for one in values]
+            cells = tuple(Cell(text or "–", is_best) for text, is_best in zip(texts, best, strict=True))
+            rows.append(ComparisonRow(key, label, cells, differs))
     return tuple(rows)
-
-
-def _cells(texts: Sequence[str], values: Sequence[float | None]) -> Iterator[Cell]:
-    known = [value for value in values if value is not None]
-    for text, value in zip(texts, values, strict=True):
-        yield Cell(text or "–", value is not None and value == max(known) and value > min(known))
 
 
 def _same_gpus(plans: Sequence[Kept]) -> bool:
@@ -282,11 +261,6 @@ def _most_copies(plans: Sequence[Kept]) -> Iterator[str]:
         yield f"“{best.name}” leaves room for most copies: {max(copies):,}, {more:,} more than the next."
 
 
-def yaml_diff(before: Kept, after: Kept) -> tuple[str, ...]:
-    """Return the manifests of two plans as lines that begin with "+", "-" or " "; () if they are the same."""
-    return changed_lines(before.yaml, after.yaml)
-
-
 def changed_lines(before: str, after: str) -> tuple[str, ...]:
     """Return all lines of two texts, each behind "+", "-" or " "; () if they are the same."""
     old, new = before.splitlines(), after.splitlines()
@@ -307,7 +281,7 @@ def comparison_parts(plans: Sequence[Kept]) -> Iterator[Part]:
     yield Sentence(comparison_sentence(plans))
     yield comparison_table(plans)
     for kept in plans[1:]:
-        lines = [line for line in yaml_diff(plans[0], kept) if line[0] != " "]
+        lines = [line for line in changed_lines(plans[0].yaml, kept.yaml) if line[0] != " "]
         items = [Item(f"{counted(len(lines), 'line')} added or removed", code=lines)] if lines else []
         yield Lines(f"YAML of “{kept.name}” against “{plans[0].name}”", items)
 
@@ -327,7 +301,7 @@ def comparison_json(plans: Sequence[Kept]) -> dict[str, Any]:
             }
             for row in comparison_rows(plans)
         ],
-        "yaml": [{"plan": kept.name, "lines": list(yaml_diff(plans[0], kept))} for kept in plans[1:]],
+        "yaml": [{"plan": kept.name, "lines": list(changed_lines(plans[0].yaml, kept.yaml))} for kept in plans[1:]],
     }
     return answer_json("Comparison", "different" if differ(plans) else "same", **more)
 

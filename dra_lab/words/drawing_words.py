@@ -46,41 +46,32 @@ def plural(noun: str) -> str:
     return f"{head}{'es' if head.endswith('s') else 's'}{rest}"
 
 
-def request_sentence(
-    sketch: ClaimSketch, cluster: Cluster | None = None, release: KubernetesRelease | None = None
-) -> str:
+def request_sentence(sketch: ClaimSketch, cluster: Cluster | None = None) -> str:
     """Return the drawing in plain words: `You ask for 2 GPUs, each with its own NIC on the same PCIe root`.
 
     "" for an empty drawing. Text from the cluster may be in it: escape it where it is shown.
     """
-    if sketch.claims:
-        return _of_pod(sketch, cluster, release)
-    request_words, rest = _request_words(sketch, cluster, release)
-    return clean(" ".join((f"You ask for {request_words}.", *rest))) if request_words else ""
-
-
-def _of_pod(sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None) -> str:
-    parts = [(claim.name, *_request_words(claim, cluster, release)) for claim in claims_of(sketch)]
+    parts = [(claim.name, *_request_words(claim, cluster)) for claim in claims_of(sketch)]
     if not any(words for _, words, _ in parts):
         return ""
+    if not sketch.claims:
+        return clean(" ".join((f"You ask for {parts[0][1]}.", *parts[0][2])))
     count = _COUNTS.get(len(parts), str(len(parts)))
     words = (" ".join((f"{name}: {claim_words or 'nothing yet'}.", *rest)) for name, claim_words, rest in parts)
     return clean(" ".join((f"The pod has {count} claims.", *words)))
 
 
-def _request_words(
-    sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None
-) -> tuple[str, tuple[str, ...]]:
+def _request_words(sketch: ClaimSketch, cluster: Cluster | None) -> tuple[str, tuple[str, ...]]:
     if not sketch.requests:
         return "", ()
-    names = nouns(sketch, cluster, release)
+    names = nouns(sketch, cluster)
     pair = _own_partner(sketch)
     first = next((link for link in sketch.links if link is pair), None)
     parts, done = [], set[str]()
     for request in sketch.requests:
         if request.name in done:
             continue
-        words = _request(asks(request), names)
+        words = ", or else ".join(_way(ask, names[ask.reference]) for ask in asks(request))
         if first is not None and request.name == first.requests[0]:
             other = first.requests[1]
             done.add(other)
@@ -181,10 +172,6 @@ def selector_words(text: str) -> str:
     return {"true": name, "false": f"no {name}"}.get(value, f"{name} = {value}")
 
 
-def _request(ways: Sequence[Ask], names: dict[str, Noun]) -> str:
-    return ", or else ".join(_way(ask, names[ask.reference]) for ask in ways)
-
-
 def _way(ask: Ask, noun: Noun) -> str:
     words = f"all {plural(noun.full)} of a node" if ask.all_devices else noun.many(ask.count)
     if noun.amount and len(ask.capacity) == 1 and ask.count == 1:
@@ -214,13 +201,15 @@ def _place(link: Link) -> str:
 
 def _link(link: Link, sketch: ClaimSketch, names: dict[str, Noun]) -> str:
     """Return a link as a sentence about the kinds of its devices."""
-    ends = tuple(dict.fromkeys(_end(end, names) for end in link.requests))
+    nouns_of = (names.get(end) or names[split_request(end)[0]] for end in link.requests)
+    ends = tuple(dict.fromkeys(plural(noun.short) for noun in nouns_of))
     may = "" if link.must else "If possible, "
     if link.how is How.PAIRWISE:
         every = [ask for request in sketch.requests for ask in asks(request)]
         counts = {end: next((ask.count for ask in every if covers(end, ask)), 1) for end in link.requests}
         least = min(counts.values()) or 1
-        groups = [f"{count // least} {_one(end, names, count // least)}" for end, count in counts.items()]
+        per_group = [(names[end].short, count // least) for end, count in counts.items()]
+        groups = [f"{n} {short if n == 1 else plural(short)}" for short, n in per_group]
         text = f"every group of {listed(groups)} shares a {_place(link)}"
     elif link.how is How.APART:
         text = f"no two of the {listed(ends)} share a {_place(link)}"
@@ -228,13 +217,3 @@ def _link(link: Link, sketch: ClaimSketch, names: dict[str, Noun]) -> str:
         text = f"all {listed(ends)} share one {_place(link)}"
     words = f"{may}{text}."
     return words[0].upper() + words[1:]
-
-
-def _one(end: str, names: dict[str, Noun], count: int) -> str:
-    short = names[end].short
-    return short if count == 1 else plural(short)
-
-
-def _end(end: str, names: dict[str, Noun]) -> str:
-    name = names.get(end) or names[split_request(end)[0]]
-    return plural(name.short)

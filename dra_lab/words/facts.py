@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GANG_GOALS, GOAL_WORDS, GoalValue
+from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GANG_GOALS, GOAL_WORDS, GOALS, GoalValue
 from dra_lab.model.headroom import MOST_COUNTED, NodeFit
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
@@ -108,8 +108,10 @@ def telling(goals: Sequence[GoalValue]) -> Iterator[GoalValue]:
             yield goal
 
 
-def goal_meaning(goal: str) -> str:
-    """Return what a goal of many pods counts, with its priority if there are several."""
+def goal_meaning(goal: str, plan: Plan | None = None) -> str:
+    """Return what a goal counts: for the one pod of a `plan`, else over many pods, with its priority if it has one."""
+    if plan is not None and plan.is_one_pod and goal in GOALS:
+        return GOALS[goal]
     name, _, priority = goal.partition(" ")
     words = FLEET_GOALS.get(name) or GANG_GOALS.get(name, name)
     return f"{words} of priority {priority}" if priority else words
@@ -122,11 +124,8 @@ def goal_proof(goal: GoalValue) -> str:
     return "not proven" if goal.bound is None else f"not proven, bound {goal.bound:,}"
 
 
-def proof_words(plan: Plan, most: int | None = None) -> str:
-    """Return how sure a plan is: `proven optimal`, `proven: it does not fit`, or what is open with its bound.
-
-    At most `most` open goals are named; None names all.
-    """
+def proof_words(plan: Plan) -> str:
+    """Return how sure a plan is: `proven optimal`, `proven: it does not fit`, or what is open with its bound."""
     if plan.status is PlanStatus.NOT_CHECKED:
         return "not checked"
     if plan.status is PlanStatus.INFEASIBLE:
@@ -134,17 +133,16 @@ def proof_words(plan: Plan, most: int | None = None) -> str:
     if plan.proven:
         unknown = any(goal.unknown for goal in plan.goals)
         return "proven optimal for the places that are known" if unknown else "proven optimal"
-    left_open = [_open(goal) for goal in plan.goals if not goal.proven]
+    left_open = [
+        goal_words(goal) + ("" if goal.bound is None else f", bound {goal_number(goal, goal.bound)[0]}")
+        for goal in plan.goals
+        if not goal.proven
+    ]
     nodes = sum(len(fit.members) for fit in plan.node_classes if fit.verdict is NodeFit.UNKNOWN)
     left_open += [f"{counted(nodes, 'node')} not decided"] if nodes else []
     if not left_open and plan.goals and plan.goal(DAMAGE) is None:
         left_open.append(f"the goal {DAMAGE} was not counted")
-    return "best so far, not proven" + (f" ({'; '.join(left_open[:most])})" if left_open else "")
-
-
-def _open(goal: GoalValue) -> str:
-    words = goal_words(goal)
-    return words if goal.bound is None else f"{words}, bound {goal_number(goal, goal.bound)[0]}"
+    return "best so far, not proven" + (f" ({'; '.join(left_open)})" if left_open else "")
 
 
 # ---------------------------------------------------------------- kube-scheduler
@@ -159,23 +157,6 @@ def compared_words(plan: Plan) -> str:
     """Return on which part of the nodes first fit was compared, `` on 261 of 716 nodes``; "" for all of them."""
     found = plan.first_fit
     return f" on {len(found.compared):,} of {len(plan.nodes):,} nodes" if found is not None and found.compared else ""
-
-
-def taken_words(plan: Plan, found: FirstFit, most: int | None = None) -> str:
-    """Return what kube-scheduler takes beside the plan: `as good`, `1 of 2 GPUs paired`, or why it takes nothing.
-
-    At most `most` goals that differ are named, the most important first; None names all.
-    """
-    if found.status is FirstFitStatus.STOPPED and found.steps:
-        return f"not known, stopped after {found.steps:,} steps"
-    if found.status is FirstFitStatus.ERROR and found.message:
-        return f"gives up the pod ({found.message})"
-    if found.status is not FirstFitStatus.ALLOCATED:
-        return search_end(found)
-    worse = regret(plan, found)
-    order = [goal.goal for goal in plan.goals]
-    theirs = sorted((goal for goal in found.goals if goal.goal in worse), key=lambda goal: order.index(goal.goal))
-    return ", ".join(map(goal_words, theirs[:most])) or "as good"
 
 
 GLOSSARY: Mapping[str, str] = {

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.checks.in_use_audit import audit_claims
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, a_kind
 from dra_lab.findings import Finding
 from dra_lab.index.in_use import Amount, counters_in_use, devices_in_use
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.driver_profile import kind_words
-from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.goals import FLEET_GOALS, GOALS
 from dra_lab.model.headroom import DOMAIN, NODE, NODES_TOGETHER, Headroom, Stranded
 from dra_lab.model.names import DeviceID
 from dra_lab.model.node_type import AddedNodes
-from dra_lab.model.placement import PathShare, PlacedPod
+from dra_lab.model.placement import PlacedPod
 from dra_lab.model.plan import Plan
+from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.trace import Trace
 from dra_lab.model.upgrade import Upgrade
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.sketch.cluster_candidates import device_use
-from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
+from dra_lab.topology.locality import localities, skipped_devices
+from dra_lab.topology.places import Locality, Place
 from dra_lab.words.capacity_document import added_table
 from dra_lab.words.document import as_frame, frame_of
+from dra_lab.words.explain_claim import tests_of
 from dra_lab.words.plan_document import goals_table, workloads_table
 from dra_lab.words.trace_words import trace_frame
 from dra_lab.words.upgrade_document import upgrade_table
@@ -41,11 +43,6 @@ DEVICE_COLUMNS = (
     *("node", "device", "kind", "model", "state", "used_by", "numa_node", "numa_source", "pcie_root", "switch"),
     *("socket", "address", "taints", "capacity"),
 )
-IN_USE_COLUMNS = (
-    *("device", "node", "shared", "claims", "admin", "reserved_for", "left", "taints", "health", "published"),
-)
-COUNTER_COLUMNS = ("driver", "pool", "counter_set", "counter", "total", "used", "left")
-AUDIT_COLUMNS = ("claim", "request", "device", "rule", "why", "advice")
 
 
 def devices_frame(cluster: Cluster) -> pd.DataFrame:
@@ -54,55 +51,46 @@ def devices_frame(cluster: Cluster) -> pd.DataFrame:
     `kind` is like "gpu", or "gpu (guessed)" for a driver without a profile. `numa_node`, `pcie_root`, `switch` and
     `socket` are None if unknown. `capacity` is Kubernetes quantities, such as "memory: 40Gi".
     """
-    rows = [row for name in cluster.node_names for row in _device_rows(cluster, name)]
-    return frame_of([[row[c] for c in DEVICE_COLUMNS] for row in rows], DEVICE_COLUMNS)
+    rows = []
+    for name in cluster.node_names:
+        places = localities(cluster, name)
+        seen = [(one.id, one.device, device_use(cluster, one)) for one in devices_on(gather_pools(cluster, name))]
+        seen += [(one.id, one.device, "skipped") for one in skipped_devices(cluster, name)]
+        rows += [_device_row(cluster, name, *one, places.get(one[0])) for one in seen]
+    return frame_of(rows, DEVICE_COLUMNS)
 
 
 def in_use_frame(cluster: Cluster) -> pd.DataFrame:
-    """Return one row for each device that claims hold (`IN_USE_COLUMNS`), sorted by driver, pool and device.
+    """Return one row for each device that claims hold, sorted by driver, pool and device.
 
     `left` says what is left of a shared device: `memory: 40Gi of 80Gi`; `health` is what kubelet writes into pods, ""
     where no pod says anything; `published` is False for a device that no ResourceSlice has any more.
     """
-    rows: list[list[object]] = [
-        [
-            str(row.device),
-            row.node,
-            row.shared,
-            ", ".join(row.claims),
-            ", ".join(row.admin),
-            ", ".join(row.consumers),
-            ", ".join(f"{key}: {left_of(amount)}" for key, amount in row.capacity.items()),
-            ", ".join(row.taints),
-            row.health,
-            row.published,
-        ]
-        for row in devices_in_use(cluster)
-    ]
-    return frame_of(rows, IN_USE_COLUMNS)
+    rows: list[list[object]] = []
+    for row in devices_in_use(cluster):
+        lists = (row.claims, row.admin, row.consumers)
+        left = ", ".join(f"{key}: {left_of(amount)}" for key, amount in row.capacity.items())
+        head = [str(row.device), row.node, row.shared, *map(", ".join, lists)]
+        rows.append([*head, left, ", ".join(row.taints), row.health, row.published])
+    columns = ("device", "node", "shared", "claims", "admin", "reserved_for", "left", "taints", "health", "published")
+    return frame_of(rows, columns)
 
 
 def counters_frame(cluster: Cluster) -> pd.DataFrame:
-    """Return one row for each shared counter of a pool (`COUNTER_COLUMNS`); amounts are quantities."""
-    rows: list[list[object]] = [
-        [
-            use.driver,
-            use.pool,
-            use.counter_set,
-            use.counter,
-            *(format_quantity(amount) for amount in (use.amount.total, use.amount.used, use.amount.left)),
-        ]
-        for use in counters_in_use(cluster)
-    ]
-    return frame_of(rows, COUNTER_COLUMNS)
+    """Return one row for each shared counter of a pool; amounts are quantities."""
+    rows: list[list[object]] = []
+    for use in counters_in_use(cluster):
+        amounts = map(format_quantity, (use.amount.total, use.amount.used, use.amount.left))
+        rows.append([use.driver, use.pool, use.counter_set, use.counter, *amounts])
+    return frame_of(rows, ("driver", "pool", "counter_set", "counter", "total", "used", "left"))
 
 
 def audit_frame(cluster: Cluster) -> pd.DataFrame:
-    """Return one row for each reason why a claim would not be granted a device again (`AUDIT_COLUMNS`)."""
+    """Return one row for each reason why a claim would not be granted a device again."""
     rows: list[list[object]] = [
         [row.claim, row.request, str(row.device or ""), row.rule, row.why, row.advice] for row in audit_claims(cluster)
     ]
-    return frame_of(rows, AUDIT_COLUMNS)
+    return frame_of(rows, ("claim", "request", "device", "rule", "why", "advice"))
 
 
 def left_of(amount: Amount) -> str:
@@ -110,34 +98,17 @@ def left_of(amount: Amount) -> str:
     return f"{format_quantity(amount.left)} of {format_quantity(amount.total)}"
 
 
-def _device_rows(cluster: Cluster, node: str) -> Iterator[dict[str, Any]]:
-    places = localities(cluster, node)
-    for item in devices_on(gather_pools(cluster, node)):
-        yield _row(cluster, node, item.id, item.device, places.get(item.id), device_use(cluster, item))
-    for skipped in skipped_devices(cluster, node):
-        yield _row(cluster, node, skipped.id, skipped.device, places.get(skipped.id), "skipped")
-
-
-def _row(
-    cluster: Cluster, node: str, device_id: DeviceID, device: Device, place: Locality | None, state: str
-) -> dict[str, Any]:
-    numa = place.numa_node if place else None
-    return {
-        "node": node,
-        "device": str(device_id),
-        "kind": kind_words(place.kind, guessed=place.guessed) if place else "other",
-        "model": place.label if place else "",
-        "state": state,
-        "used_by": ", ".join(cluster.allocated.holders(device_id)),
-        "numa_node": _value(numa),
-        "numa_source": numa.source if numa else "",
-        "pcie_root": _value(place.pcie_root if place else None),
-        "switch": _value(place.switch if place else None),
-        "socket": _value(place.socket if place else None),
-        "address": place.address if place else "",
-        "taints": ", ".join(str(taint) for taint in cluster.taints_of(device_id, device)),
-        "capacity": ", ".join(f"{key}: {capacity.value}" for key, capacity in device.capacity.items()),
-    }
+def _device_row(
+    cluster: Cluster, node: str, device_id: DeviceID, device: Device, state: str, place: Locality | None
+) -> list[object]:
+    kind = kind_words(place.kind, guessed=place.guessed) if place else "other"
+    numa, levels = (place.numa_node, (place.pcie_root, place.switch, place.socket)) if place else (None, (None,) * 3)
+    model, address = (place.label, place.address) if place else ("", "")
+    used_by = ", ".join(cluster.allocated.holders(device_id))
+    where = [_value(numa), numa.source if numa else "", *map(_value, levels), address]
+    taints = ", ".join(map(str, cluster.taints_of(device_id, device)))
+    capacity = ", ".join(f"{key}: {capacity.value}" for key, capacity in device.capacity.items())
+    return [node, str(device_id), kind, model, state, used_by, *where, taints, capacity]
 
 
 def _value(place: Place | None) -> str | int | None:
@@ -153,7 +124,7 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
     - `Plan`: devices, workloads, nodes, goals, pods, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
     - `how_many_more`, one or several: nodes.
     - `stranded`, `nodes_to_add`: nodes.
-    - `explain` of a workload: questions.
+    - `explain`: pods; of a claim tests, of a gang questions.
     - `plan_scenarios`: scenarios.
     - `check` with `upgrade`: changes.
     - a trace: steps.
@@ -202,11 +173,24 @@ def _views_of(answer: Any) -> _Views:
     if isinstance(answer, tuple):
         kinds = {type(one) for one in answer} or {Finding}
         found = next((views for kind, views in _OF_SEVERAL.items() if kinds == {kind}), None)
+    elif isinstance(answer, Explanation):
+        found = _views_of_explanation(answer)
     else:
         found = next((views for kind, views in _OF_ONE.items() if isinstance(answer, kind)), None)
     if found is None:
-        raise InputError(f"answer is a cluster, findings, or what a question returned, not a {type(answer).__name__}")
+        raise InputError(f"answer is a cluster, findings, or what a question returned, not {a_kind(answer)}")
     return found
+
+
+def _views_of_explanation(found: Explanation) -> _Views:
+    """Return the views of what is explained: a gang, a claim, or pods, which a rule may evict."""
+    if found.verdicts is not None:
+        return {"questions": lambda found: as_frame(questions_table(found.verdicts))}
+    if found.plan is not None:
+        return {"tests": lambda found: frame_of(tests_of(found), ("request", "test", "left", "of", "note", "too few"))}
+    pods = found.rule.pods if found.rule is not None else found.pods
+    fields = ("pod", "node", "evicted", "why") if found.rule is not None else ("pod", "rule", "sentence", "reported")
+    return {"pods": lambda _: _fields_of(pods, *fields)}
 
 
 def _devices(plan: Plan) -> pd.DataFrame:
@@ -236,13 +220,9 @@ def _findings(findings: Iterable[Finding]) -> pd.DataFrame:
     return frame_of(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
 
 
-def _findings_of(answer: Cluster | Plan) -> pd.DataFrame:
-    return _findings(answer.findings)
-
-
-def _reasons(plan: Plan) -> pd.DataFrame:
-    rows = [[s.rule, s.subject, s.node, s.needed, s.available, s.message, s.advice] for s in plan.shortfalls]
-    return frame_of(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
+def _fields_of(rows: Iterable[object], *names: str) -> pd.DataFrame:
+    """Return a row for each value, with its fields as columns."""
+    return frame_of([[getattr(row, name) for name in names] for row in rows], names)
 
 
 def _tests(plan: Plan) -> pd.DataFrame:
@@ -254,12 +234,6 @@ def _tests(plan: Plan) -> pd.DataFrame:
     return frame_of(rows, ("request", "needed", "nodes", "node", "test", "text", "left"))
 
 
-def _changes(plan: Plan) -> pd.DataFrame:
-    changes = sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0))
-    rows = [[c.kind, c.subject, c.title, c.fitting, c.total, c.undecided, c.example] for c in changes]
-    return frame_of(rows, ("kind", "subject", "title", "fitting", "total", "undecided", "example"))
-
-
 def _conflicts(plan: Plan) -> pd.DataFrame:
     rows = [
         [number, conflict.node, element.kind, element.subject, element.text]
@@ -269,27 +243,15 @@ def _conflicts(plan: Plan) -> pd.DataFrame:
     return frame_of(rows, ("set", "node", "kind", "subject", "text"))
 
 
-def _scarcity(plan: Plan) -> pd.DataFrame:
-    """Return one row for each request: whether devices are too few, or enough but scattered over nodes."""
-    scarce = plan.reasons.scarcity if plan.reasons else ()
-    rows = [[s.request, s.kind, s.needed, s.free, s.most, s.node] for s in scarce]
-    return frame_of(rows, ("request", "kind", "needed", "free", "most", "node"))
-
-
-_PATH_COLUMNS = ("path", "gpus", "low", "high", "kind", "sources", "outside")
-
-
-def _path_cells(shares: Iterable[PathShare]) -> Iterator[list[object]]:
-    for share in shares:
-        cells = (share.words, share.gpus, share.low, share.high, share.kind)
-        yield [*cells, "; ".join(share.sources), "; ".join(share.against)]
-
-
 def _bandwidth(plan: Plan) -> pd.DataFrame:
     allocations = [("best", plan.regrets[0].best)] if plan.regrets else []
     allocations += [(regret.against, regret.theirs) for regret in plan.regrets]
-    rows = [[name, *cells] for name, shares in allocations for cells in _path_cells(shares)]
-    return frame_of(rows, ("allocation", *_PATH_COLUMNS))
+    rows = [
+        [name, s.words, s.gpus, s.low, s.high, s.kind, "; ".join(s.sources), "; ".join(s.against)]
+        for name, shares in allocations
+        for s in shares
+    ]
+    return frame_of(rows, ("allocation", "path", "gpus", "low", "high", "kind", "sources", "outside"))
 
 
 def _pods_against_first_fit(plan: Plan) -> pd.DataFrame:
@@ -356,7 +318,7 @@ _OF_ONE: Mapping[type, _Views] = {
         "in-use": in_use_frame,
         "counters": counters_frame,
         "audit": audit_frame,
-        "findings": _findings_of,
+        "findings": lambda answer: _findings(answer.findings),
     },
     Plan: {
         "devices": _devices,
@@ -364,18 +326,24 @@ _OF_ONE: Mapping[type, _Views] = {
         "nodes": _nodes_of_plan,
         "goals": lambda plan: as_frame(goals_table(plan)),
         "pods": _pods_against_first_fit,
-        "reasons": _reasons,
+        "reasons": lambda plan: _fields_of(
+            plan.shortfalls, "rule", "subject", "node", "needed", "available", "message", "advice"
+        ),
         "tests": _tests,
-        "changes": _changes,
+        "changes": lambda plan: _fields_of(
+            sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0)),
+            *("kind", "subject", "title", "fitting", "total", "undecided", "example"),
+        ),
         "conflicts": _conflicts,
-        "scarcity": _scarcity,
+        "scarcity": lambda plan: _fields_of(
+            plan.reasons.scarcity if plan.reasons else (), "request", "kind", "needed", "free", "most", "node"
+        ),
         "bandwidth": _bandwidth,
-        "findings": _findings_of,
+        "findings": lambda answer: _findings(answer.findings),
     },
     Headroom: {"nodes": lambda headroom: _nodes_of_headroom([headroom])},
     Stranded: {"nodes": _nodes_of_stranded},
     AddedNodes: {"nodes": lambda added: as_frame(added_table(added))},
-    GangVerdicts: {"questions": lambda found: as_frame(questions_table(found))},
     Trace: {"steps": trace_frame},
     Upgrade: {"changes": lambda upgrade: as_frame(upgrade_table(upgrade))},
 }

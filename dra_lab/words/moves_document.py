@@ -95,12 +95,6 @@ def _notes(move: Move) -> list[str]:
     return [*first, *worse, *move.notes]
 
 
-def moves_parts(plan: Plan) -> Iterator[Part]:
-    """Yield the table of the moves."""
-    if plan.moves:
-        yield moves_table(plan.moves)
-
-
 def move_steps(moves: Sequence[Move]) -> Iterator[str]:
     """Yield what each step does, in a few words; a pod that has no place is no step."""
     for move in moves:

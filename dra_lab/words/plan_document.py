@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS, GoalValue
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Headroom, LargestJob, Stranded
 from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedReplica
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import Workload
-from dra_lab.topology.locality import Locality, Place, localities
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality, Place
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.capacity_document import (
     headroom_sentence,
@@ -35,7 +36,7 @@ from dra_lab.words.facts import (
     search_end,
     sentence,
 )
-from dra_lab.words.moves_document import moves_parts
+from dra_lab.words.moves_document import moves_table
 from dra_lab.words.reason_words import (
     blocking_lines,
     finding_lines,
@@ -111,7 +112,7 @@ def detailed_parts(
         yield from short_parts(plan, cluster, after)
     else:
         yield Sentence(answer_sentence(plan, cluster))
-        yield from _queue_sentences(after)
+        yield from map(Sentence, map(verdict_sentence, after.verdicts.values()))
 
 
 def short_parts(plan: Plan, cluster: Cluster | None = None, after: AfterPlan = NOTHING_MORE) -> Iterator[Part]:
@@ -171,7 +172,8 @@ def plan_parts(
         yield levels_table(found, name if len(after.total) > 1 else "")
     for gang in plan.gangs:
         yield from choice_tables(after.choices.get(gang.name, ()), gang)
-    yield from _queue_parts(after)
+    for verdicts in after.verdicts.values():
+        yield from (part for part in verdict_parts(verdicts) if not isinstance(part, Sentence))
 
 
 def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Iterator[Part]:
@@ -179,21 +181,12 @@ def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Itera
     if after.added is not None:
         yield Words(added_words(after.added))
     # "Kueue: yes" below says nothing of the quota
-    yield from (Words(part.text) for part in _queue_sentences(after))
+    yield from map(Words, map(verdict_sentence, after.verdicts.values()))
     if after.unread:
         yield Words(sentence(after.unread[0].upper() + after.unread[1:]))
-    yield from moves_parts(plan)
+    yield moves_table(plan.moves)
     if len(plan.workloads) > 1 or not (plan.is_one_pod or plan.gangs):
         yield workloads_table(plan)
-
-
-def _queue_sentences(after: AfterPlan) -> Iterator[Sentence]:
-    yield from (Sentence(verdict_sentence(found)) for found in after.verdicts.values())
-
-
-def _queue_parts(after: AfterPlan) -> Iterator[Part]:
-    for found in after.verdicts.values():
-        yield from (part for part in verdict_parts(found) if not isinstance(part, Sentence))
 
 
 def _headroom_lines(plan: Plan, after: AfterPlan) -> Lines:
@@ -266,14 +259,13 @@ def _nodes_table(plan: Plan, most: int | None = None) -> Table:
     on_node: dict[str, list[str]] = {}
     for pod in plan.single_pods:
         on_node.setdefault(pod.node, []).append(pod.workload)
-    rows: list[tuple[str, list[list[object]]]] = [(node, [[_load(on_node[node])]]) for node in sorted(on_node)]
+    rows: list[tuple[str, list[list[object]]]] = []
+    for node in sorted(on_node):
+        load = ", ".join(f"{count} × {name}" for name, count in Counter(on_node[node]).items())
+        rows.append((node, [[load]]))
     shown = rows if most is None else rows[:most]
     others = [[f"and {len(rows) - len(shown):,} more", ""]] if len(rows) > len(shown) else []
     return Table(("node", "replicas"), [*identical_together(shown), *others], "Nodes")
-
-
-def _load(names: Iterable[str]) -> str:
-    return ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
 
 
 def _row(placed: PlacedReplica) -> tuple[object, ...]:
@@ -326,15 +318,9 @@ GOAL_COLUMNS = (
     Column("goal", "meaning"),
     Column("best"),
     Column("proof"),
-    Column(name="best"),
-    Column(name="bound"),
-    Column(name="proven"),
-    Column(name="unknown"),
+    *(Column(name=name) for name in ("best", "bound", "proven", "unknown")),
     *(Column(name) for name in FIRST_FITS.values()),
-    Column(name="manifest"),
-    Column(name="plain"),
-    Column(name="regret"),
-    Column(name="plain_regret"),
+    *(Column(name=name) for name in ("manifest", "plain", "regret", "plain_regret")),
 )
 
 
@@ -349,15 +335,11 @@ def goals_table(plan: Plan) -> Table:
         worse = [None if value is None or goal.at_most else value - mine for value in values]
         shown = [_beside(goal, found, mine) for found in fits]
         exact = [goal.value, goal.bound, goal.proven, goal.unknown]
-        head = [goal.goal, _meaning(plan, goal), f"{goal.words}{unknown}", goal_proof(goal)]
+        head = [goal.goal, goal_meaning(goal.goal, plan), f"{goal.words}{unknown}", goal_proof(goal)]
         rows.append([*head, *exact, *shown, *values, *worse])
     where = compared_words(plan)
     only = f"; kube-scheduler{where} only" if where else ""
     return Table(GOAL_COLUMNS, rows, f"Goals, most important first (smaller is better{only})")
-
-
-def _meaning(plan: Plan, goal: GoalValue) -> str:
-    return GOAL_WORDS[goal.goal].meaning if plan.is_one_pod and goal.goal in GOAL_WORDS else goal_meaning(goal.goal)
 
 
 def _beside(goal: GoalValue, found: FirstFit | None, mine: int) -> str:

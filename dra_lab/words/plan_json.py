@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Origin
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.goals import GANGS, UNPLACED
 from dra_lab.model.headroom import DOMAIN, Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind
@@ -54,19 +54,9 @@ def answer_json(
 
 def finding_value(finding: Finding) -> dict[str, Any]:
     """Return a finding as plain values; `origin` is one line, `file` to `path` are its parts."""
-    origin = finding.origin
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "subject": finding.subject,
-        "message": finding.message,
-        "advice": finding.advice,
-        "origin": str(origin or ""),
-        "file": origin.source if origin else "",
-        "line": origin.line if origin else 0,
-        "object": origin.object if origin else "",
-        "path": origin.path if origin else "",
-    }
+    place = finding.origin or Origin()
+    parts = {"file": place.source, "line": place.line, "object": place.object, "path": place.path}
+    return {**plain_value(finding), "origin": str(finding.origin or ""), **parts}
 
 
 _LATER_WORD = re.compile(r"_(\w)")
@@ -206,7 +196,8 @@ def plan_json(plan: Plan, after: AfterPlan | None = None) -> dict[str, Any]:
         firstFit=_first_fit(plan, plain=False),
         firstFitPlain=_first_fit(plan, plain=True),
         after=None if after is None else _after(after),
-        **_moves(plan),
+        **({"moves": [*map(plain_value, plan.moves)]} if plan.moves else {}),
+        **({} if plan.least_moves is None else {"leastMoves": plan.least_moves}),
         **({"same": [plain_value(one) for one in plan.same]} if plan.same else {}),
         objective=plan.objective,
         where=[plain_value(fit) for fit in plan.where if fit.kind == DOMAIN],
@@ -218,12 +209,6 @@ def _node_class(fit: Fit) -> dict[str, Any]:
     """Return equal nodes with their verdict on one pod."""
     goals, label = [*map(plain_value, fit.values)], {"label": fit.label} if fit.label else {}
     return {"nodes": list(fit.members), "fit": fit.verdict, "fitsIdle": fit.fits_idle, "goals": goals, **label}
-
-
-def _moves(plan: Plan) -> dict[str, Any]:
-    """Return where running pods go, without the fields if none leaves and none was asked to move."""
-    found: dict[str, Any] = {"moves": [plain_value(move) for move in plan.moves]} if plan.moves else {}
-    return found if plan.least_moves is None else found | {"leastMoves": plan.least_moves}
 
 
 def _pod(pod: PlacedPod | SharedClaim) -> dict[str, Any]:

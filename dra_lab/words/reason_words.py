@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dra_lab.findings import Finding, shortened, sort_findings
 from dra_lab.model.goals import FLEET_GOALS, GOALS
 from dra_lab.model.placement import YOURS, PathShare, Regret
-from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
+from dra_lab.model.reasons import Conflict, Element, Funnel, Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.words.document import Item, Lines, Part, Picture, Table, escaped
 from dra_lab.words.facts import FIRST_FITS, counted, sentence
 
@@ -67,7 +67,10 @@ def funnel_tables(reasons: Reasons) -> Iterator[Table]:
     for rows in tables.values():
         heads, notes = _heads(rows[0])
         needed = f"{rows[0].needed} needed" if rows[0].needed else "all that match"
-        counts = [(_nodes(row), *(step.count for step in row.steps)) for row in rows]
+        counts = [
+            (row.node if row.nodes == 1 else f"{row.nodes} nodes like {row.node}", *(step.count for step in row.steps))
+            for row in rows
+        ]
         yield Table(("nodes", *heads), counts, f"Devices left for {rows[0].request} ({needed})", notes)
 
 
@@ -76,22 +79,15 @@ def _heads(funnel: Funnel) -> tuple[list[str], list[str]]:
     numbers: dict[str, int] = {}
     heads, notes = [], []
     for step in funnel.steps:
-        heads.append(_head(step, numbers))
+        head = _HEADS.get(step.test, "")
+        if not head:
+            word = {"class-selector": "class"}.get(step.test, step.test)
+            numbers[word] = numbers.get(word, 0) + 1
+            head = f"{word} {numbers[word]}"
+        heads.append(head)
         if step.text:
-            notes.append(f"{heads[-1]}: {shortened(step.text)}")
+            notes.append(f"{head}: {shortened(step.text)}")
     return heads, notes
-
-
-def _head(step: FunnelStep, numbers: dict[str, int]) -> str:
-    if step.test in _HEADS:
-        return _HEADS[step.test]
-    word = {"class": "class", "class-selector": "class", "selector": "selector", "link": "link"}[step.test]
-    numbers[word] = numbers.get(word, 0) + 1
-    return f"{word} {numbers[word]}"
-
-
-def _nodes(row: Funnel) -> str:
-    return row.node if row.nodes == 1 else f"{row.nodes} nodes like {row.node}"
 
 
 def blocking_lines(reasons: Reasons) -> Iterator[str]:
@@ -148,12 +144,8 @@ def relaxation_words(change: Relaxation) -> str:
     """Return one relaxation with what it brings: `Prefer 'pairs': fits on 3 of 4 nodes`."""
     if change.why_open and not change.fitting:
         return f"{change.title}: not known, {change.why_open}"
-    return f"{change.title}: fits on {change.fitting} of {_total(change)}"
-
-
-def _total(change: Relaxation) -> str:
     more = f" ({change.undecided} more not decided)" if change.undecided else ""
-    return f"{counted(change.total, 'node')}{more}"
+    return f"{change.title}: fits on {change.fitting} of {counted(change.total, 'node')}{more}"
 
 
 # ---------------------------------------------------------------- regret
@@ -161,7 +153,10 @@ def _total(change: Relaxation) -> str:
 
 def regret_parts(regrets: Sequence[Regret]) -> Iterator[Part]:
     """Yield what is left of the bandwidth between GPUs and NICs in each allocation, and where the ranges come from."""
-    rows = [(who, Picture(_bars(shares), path_words(shares))) for who, shares in _allocations(regrets)]
+    rows = []
+    for who, shares in _allocations(regrets):
+        bars = "<br>".join(_bar(share) + escaped(_share_words(share, shares)) for share in shares)
+        rows.append((who, Picture(bars, path_words(shares))))
     yield Table(("allocation", "GPUs to their NICs"), rows, _TITLE)
     yield Lines("Sources", [*source_lines(regrets)])
 
@@ -182,10 +177,8 @@ def _allocations(regrets: Sequence[Regret]) -> Iterator[tuple[str, tuple[PathSha
 
 def one_regret_parts(regret: Regret) -> Iterator[Part]:
     """Yield what one first fit costs: the goals that differ, then the bandwidth."""
-    meanings = {**FLEET_GOALS, **GOALS}
-    rows = [(meanings[g.goal], g.best, g.theirs, f"{g.difference:+,}") for g in regret.goals]
-    columns = ("goal", "best", FIRST_FITS[regret.against], "worse by")
-    yield Table(columns, rows, "Goals that differ")
+    rows = [({**FLEET_GOALS, **GOALS}[g.goal], g.best, g.theirs, f"{g.difference:+,}") for g in regret.goals]
+    yield Table(("goal", "best", FIRST_FITS[regret.against], "worse by"), rows, "Goals that differ")
     yield from regret_parts([regret])
 
 
@@ -227,12 +220,8 @@ def measured_remark(share: PathShare) -> str:
     return share.note[:1].upper() + share.note[1:] if share.kind == YOURS else ""
 
 
-def _bars(shares: Sequence[PathShare]) -> str:
-    """Return the paths, each behind a bar from the lower to the upper end of its range between 0 and 1."""
-    return "<br>".join(f"{_bar(share)}{escaped(_share_words(share, shares))}" for share in shares)
-
-
 def _bar(share: PathShare) -> str:
+    """Return a bar from the lower to the upper end of a path's range between 0 and 1."""
     known = share.low is not None and share.high is not None
     low, high = 100 * min(1.0, share.low or 0.0), 100 * min(1.0, share.high or 0.0)
     start = min(low, 97.0)

@@ -7,7 +7,6 @@ and the documentation has a page for each group.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from types import MappingProxyType
 import msgspec
 import yaml
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 
 from dra_lab.errors import DraLabError, InputError, did_you_mean
 from dra_lab.model.decoding import from_builtins
@@ -38,25 +37,8 @@ ORDER = (
 )
 """The groups, in the order of the documentation."""
 
-_FOLDER = Path(__file__).with_name("rules")
 
-
-class _Texts(Struct, frozen=True, forbid_unknown_fields=True):
-    means: str
-    cause: str
-    remedy: str
-    example: str
-    source: str
-    error: str = ""
-
-
-class _Group(Struct, frozen=True, forbid_unknown_fields=True):
-    title: str
-    rules: Mapping[str, _Texts]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleEntry:
+class RuleEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """What one rule means and what to do about it.
 
     `name` is the rule of a finding or error. `group` is the stem of its file, and `error` the class that raises it, ""
@@ -64,14 +46,14 @@ class RuleEntry:
     literal text of one or more lines: input that causes the finding, or a command.
     """
 
-    name: str
-    group: str
     means: str
     cause: str
     remedy: str
     example: str
     source: str
     error: str = ""
+    name: str = ""
+    group: str = ""
 
     @property
     def page(self) -> str:
@@ -90,17 +72,22 @@ class RuleEntry:
         yield from (f"  {line}" for line in self.example.splitlines())
 
 
+class _Group(Struct, frozen=True, forbid_unknown_fields=True):
+    title: str
+    rules: Mapping[str, RuleEntry]
+
+
 @cache
 def _groups() -> Mapping[str, _Group]:
-    return {name: _read(_FOLDER / f"{name}.yaml") for name in ORDER}
-
-
-def _read(path: Path) -> _Group:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        return from_builtins(yaml.load(path.read_text("utf-8"), loader), _Group)  # noqa: S506  both are safe loaders
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
-        raise DraLabError(f"{path} of this dra-lab is broken: {error}") from error
+    loader, found = getattr(yaml, "CSafeLoader", yaml.SafeLoader), {}
+    for name in ORDER:
+        path = Path(__file__).with_name("rules") / f"{name}.yaml"
+        try:
+            value = yaml.load(path.read_text("utf-8"), loader)  # noqa: S506  both are safe loaders
+            found[name] = from_builtins(value, _Group)
+        except (yaml.YAMLError, msgspec.ValidationError) as error:
+            raise DraLabError(f"{path} of this dra-lab is broken: {error}") from error
+    return found
 
 
 def rule_groups() -> Mapping[str, str]:
@@ -113,9 +100,11 @@ def rule_catalogue() -> Mapping[str, RuleEntry]:
     """Return every entry by the name of its rule: by group, then by name."""
     return MappingProxyType(
         {
-            name: RuleEntry(name, group, *(text.strip() for text in astuple(texts)))
+            name: RuleEntry(
+                **{key: text.strip() for key, text in asdict(entry).items()} | {"name": name, "group": group}
+            )
             for group, found in _groups().items()
-            for name, texts in sorted(found.rules.items())
+            for name, entry in sorted(found.rules.items())
         }
     )
 

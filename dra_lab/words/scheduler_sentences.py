@@ -27,17 +27,19 @@ MOST_DIFFERING = 2
 _VERBS: Mapping[str, str] = {"numa": "uses", "roots": "uses", "preferences": "leaves", "alternatives": "goes"}
 
 
-class Simulated(Struct, frozen=True):
-    """What kube-scheduler does with the manifest on every node that it may choose, as an export says it.
+class Simulation(Struct, frozen=True):
+    """What our copy of kube-scheduler does with the manifests of an export, on every node that it may choose.
 
-    `achieves` says whether that is the plan, None if it is not known.
+    `achieves` says whether it allocates every planned replica as planned, None if that is not known; `sentence` says it
+    in words, and `detail` why it does something else.
     """
 
+    achieves: bool | None
     sentence: str
-    achieves: bool | None = None
+    detail: str = ""
 
 
-def scheduler_sentences(plan: Plan, simulated: Simulated | None = None) -> Iterator[str]:
+def scheduler_sentences(plan: Plan, simulated: Simulation | None = None) -> Iterator[str]:
     """Yield what kube-scheduler does beside the plan: with the manifest if that is worse, and without the links.
 
     If the manifest was `simulated` on every node, that replaces what happens on the node of the plan.
@@ -86,26 +88,26 @@ def does(plan: Plan, found: FirstFit) -> str:
         return f"gives up the pod ({found.message})"
     if found.status is not FirstFitStatus.ALLOCATED:
         return search_end(found)
-    worse = regret(plan, found)
-    order = [goal.goal for goal in plan.goals]
-    theirs = sorted((g for g in found.goals if g.goal in worse and g.goal != DAMAGE), key=lambda g: order.index(g.goal))
+    return differing_words(plan.goals, found.goals)
+
+
+def differing_words(best: Sequence[GoalValue], theirs: Sequence[GoalValue]) -> str:
+    """Return in which goals kube-scheduler's choice differs from the best one: `uses 2 NUMA nodes`."""
+    values = {goal.goal: goal.value for goal in theirs}
+    differ = [goal for goal in best if goal.goal != DAMAGE and values.get(goal.goal, goal.value) != goal.value]
     # the pairs say most
-    theirs.sort(key=lambda goal: goal.goal != "unpaired")
+    differ.sort(key=lambda goal: goal.goal != "unpaired")
     by_verb: dict[str, list[str]] = {}
-    for goal in theirs[:MOST_DIFFERING]:
-        verb, words = _did(goal, worse[goal.goal])
-        by_verb.setdefault(verb, []).append(words)
-    return (
-        listed([f"{verb} {listed(words)}" for verb, words in by_verb.items()])
-        if by_verb
-        else "picks an equally good set"
-    )
-
-
-def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
-    if goal.goal == "unpaired" and goal.of:
-        return "pairs", f"{'only ' if worse > 0 else ''}{goal_number(goal)[0]} GPUs"
-    return _VERBS.get(goal.goal, "reaches"), goal_words(goal)
+    for goal in differ[:MOST_DIFFERING]:
+        reached = next(one for one in theirs if one.goal == goal.goal)
+        if reached.goal == "unpaired" and reached.of:
+            few = "only " if reached.value > goal.value else ""
+            by_verb["pairs"] = [f"{few}{goal_number(reached)[0]} GPUs"]
+        else:
+            by_verb.setdefault(_VERBS.get(goal.goal, "reaches"), []).append(goal_words(reached))
+    if not by_verb:
+        return "picks an equally good set"
+    return listed([f"{verb} {listed(words)}" for verb, words in by_verb.items()])
 
 
 def _bandwidth(plan: Plan) -> Iterator[str]:

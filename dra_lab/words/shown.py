@@ -20,7 +20,7 @@ from dra_lab.model.reasons import Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.trace import Trace
 from dra_lab.model.upgrade import Upgrade
-from dra_lab.words.document import Item, Lines, Part, Picture, Words, as_html, as_text, escaped
+from dra_lab.words.document import Item, Lines, Part, Picture, Sentence, Words, as_html, as_text, escaped
 
 
 class AnsweredSession(Protocol):
@@ -67,6 +67,8 @@ def _documents() -> Mapping[type, Callable[[Any], Iterable[Part]]]:
     """Return what makes the document of each type but a plan."""
     from dra_lab.planner.scenarios import ScenarioAnswer
     from dra_lab.words import capacity_document, cluster_document, explain_document, reason_words, workload_words
+    from dra_lab.words.answer_sentence import answer_sentence
+    from dra_lab.words.capacity_document import stranded_sentence as lost_words
     from dra_lab.words.trace_words import trace_parts
     from dra_lab.words.upgrade_document import upgrade_parts
 
@@ -80,9 +82,11 @@ def _documents() -> Mapping[type, Callable[[Any], Iterable[Part]]]:
         Relaxation: lambda change: [Words(reason_words.relaxation_words(change))],
         Regret: reason_words.one_regret_parts,
         Headroom: capacity_document.headroom_parts,
-        LargestJob: capacity_document.job_parts,
-        Stranded: capacity_document.stranded_parts,
-        ScenarioAnswer: capacity_document.scenario_parts,
+        LargestJob: lambda job: [Sentence(f"{capacity_document.job_sentence(job)}.")],
+        Stranded: lambda lost: [Sentence(lost_words(lost)), capacity_document.stranded_table(lost)],
+        ScenarioAnswer: lambda one: [
+            Sentence(f"{one.scenario}: {answer_sentence(one.plan) if one.plan else f'not answered: {one.error}'}")
+        ],
         AddedNodes: capacity_document.added_parts,
         GangReplay: workload_words.replay_parts,
         GangVerdicts: workload_words.verdict_parts,

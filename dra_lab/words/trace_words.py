@@ -106,25 +106,16 @@ _TESTS: Mapping[Check, _Test] = {
 }
 
 
-def _constraint(reason: Reason) -> str:
-    name = ATTRIBUTES.get(reason.detail, reason.detail)
-    if not reason.found:
-        return f"it publishes no {name}, which a constraint compares"
-    return f"{name} is {reason.found}, must be {reason.expected}" if reason.expected else f"{name} is {reason.found}"
-
-
-def check_name(check: Check) -> str:
-    """Return the name of a test in a table: `in use`, `device class`, `constraint`."""
-    return _TESTS[check].name
-
-
 def reason_words(reason: Reason, claim: str = "", names: Names = PUBLISHED) -> str:
     """Return why a device was rejected: `in use by training/llm-7b`, `PCIe root is 20, must be 10`."""
     kind, _, name = reason.detail.partition(" ")
     if reason.check is Check.IN_USE and kind == "request":
         return f"{'' if names.signs else 'request '}{names.request(claim, name)} already has it"
     if reason.check is Check.CONSTRAINT and reason.detail:
-        return _constraint(reason)
+        attribute = ATTRIBUTES.get(reason.detail, reason.detail)
+        if not reason.found:
+            return f"it publishes no {attribute}, which a constraint compares"
+        return f"{attribute} is {reason.found}" + (f", must be {reason.expected}" if reason.expected else "")
     if reason.check is Check.IN_USE:
         return f"in use by {name}" if name else "in use"
     test = _TESTS[reason.check]
@@ -269,7 +260,7 @@ def _grouped(rows: Sequence[Step], names: Names) -> Iterator[tuple[str, ...]]:
         rejected = sum(len(row.devices) for row in group if row.kind is StepKind.REJECTED)
         results = [f"{rejected:,} rejected"] * bool(rejected) + [f"{back:,} given back"] * bool(back)
         devices = counted(sum(len(row.devices) for row in group), "device")
-        tests = ", ".join(check_name(Check(check)) for check in checks)
+        tests = ", ".join(_TESTS[check].name for check in checks)
         yield step_range(first.first, group[-1].last), names.position(first), devices, ", ".join(results), tests
 
 
@@ -330,7 +321,9 @@ class Places:
         here = self._at(link, device)
         if not here:
             return f"The {level} of {self._names.device(device)} is not known."
-        there = [one for one in self._partners(other) if set(self._at(link, one)) & set(here)]
+        serve = (ask for request in self._sketch.requests for ask in asks(request) if covers(other, ask))
+        partners = dict.fromkeys(device for ask in serve for device in self._matching.get(ask.reference, ()))
+        there = [one for one in partners if set(self._at(link, one)) & set(here)]
         free = [one for one in there if one not in self._in_use and one not in taken]
         mine = [one for one in there if one in taken]
         value = str(here[0][1])
@@ -343,14 +336,6 @@ class Places:
             names = ", ".join(map(self._names.device, there))
             return f"{begin}. {names} for {other} is in use there, so it has no partner."
         return f"{begin}. No device for {other} is there, so it has no partner."
-
-    def _partners(self, request: str) -> list[DeviceID]:
-        found: dict[DeviceID, None] = {}
-        for sketched in self._sketch.requests:
-            for ask in asks(sketched):
-                if covers(request, ask):
-                    found |= dict.fromkeys(self._matching.get(ask.reference, ()))
-        return list(found)
 
     def _at(self, link: Link, device: DeviceID) -> Values:
         place = self._localities.get(device)

@@ -59,7 +59,7 @@ def upgrade_parts(upgrade: Upgrade, detail: Detail = "all") -> Iterator[Part]:
         changes = [change for change in upgrade.changes if change.turn is turn]
         shown = changes if detail == "all" else _first(changes)
         left += len(changes) - len(shown)
-        yield Lines(heading, [_item(change) for change in shown])
+        yield Lines(heading, [*map(_item, shown)])
     if upgrade.undecided:
         yield Words(f"Not decided in the time: {some(upgrade.undecided)}. --time-limit gives more time.")
     if left:

@@ -32,7 +32,7 @@ from dra_lab.words.facts import (
     sentence,
     telling,
 )
-from dra_lab.words.scheduler_sentences import Simulated, does
+from dra_lab.words.scheduler_sentences import Simulation, does
 
 Tone = Literal["plain", "ok", "warn", "error"]
 
@@ -64,16 +64,12 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
         return sentence(first.message)
     noun = _of_devices(nouns(plan.sketch, cluster)[first.subject], known[first.subject])
     if first.rule == "class" and not first.available and first.widest:
-        name, there = known[first.subject].device_class_name, _classes(cluster)
-        return f"No node has a device of class {name}.{there}"
+        from dra_lab.sketch.palette import palette
+
+        names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
+        there = f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""
+        return f"No node has a device of class {known[first.subject].device_class_name}.{there}"
     return _short_of(plan, first, noun, cluster) or sentence(first.message)
-
-
-def _classes(cluster: Cluster | None) -> str:
-    from dra_lab.sketch.palette import palette
-
-    names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
-    return f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""
 
 
 def _of_devices(noun: Noun, ask: Ask) -> Noun:
@@ -203,7 +199,7 @@ def _if_idle(plan: Plan) -> Iterator[str]:
 
 
 def tiles(
-    plan: Plan, headroom: Headroom | None = None, *, counting: bool = False, simulated: Simulated | None = None
+    plan: Plan, headroom: Headroom | None = None, *, counting: bool = False, simulated: Simulation | None = None
 ) -> tuple[Tile, ...]:
     """Return the figures of a verdict: the first goal that says most, copies that fit, kube-scheduler's two choices.
 
@@ -215,7 +211,15 @@ def tiles(
     known = [goal for goal in telling(plan.goals) if not goal.unknown]
     paired = next((goal for goal in known if goal.goal == "unpaired" and goal.of > goal.value), None)
     first = paired or next(iter(known), None)
-    found = [_goal_tile(plan, first) if first is not None else _proof_tile(plan)]
+    if first is not None:
+        number, caption = goal_number(first)
+        tone: Tone = "ok" if first.goal == "unpaired" and not first.value else "plain"
+        here = f"On {plan.node}: {goal_words(first)}, {goal_proof(first)}."
+        found = [Tile(number, caption, tone, goal_title(first), (GLOSSARY[first.goal], here))]
+    else:
+        value, tone = ("optimal", "ok") if plan.proven else ("not proven", "warn")
+        proof = sentence(f"This plan: {proof_words(plan)}")
+        found = [Tile(value, "this plan", tone, "Proof", (GLOSSARY["proof"], proof))]
     if headroom is not None:
         found.append(_copies(plan, headroom))
     elif counting:
@@ -232,13 +236,6 @@ def tiles(
     return tuple(found)
 
 
-def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:
-    number, caption = goal_number(goal)
-    tone: Tone = "ok" if goal.goal == "unpaired" and not goal.value else "plain"
-    here = f"On {plan.node}: {goal_words(goal)}, {goal_proof(goal)}."
-    return Tile(number, caption, tone, goal_title(goal), (GLOSSARY[goal.goal], here))
-
-
 def goal_title(goal: GoalValue) -> str:
     """Return what a goal is called above its figure."""
     words = _TITLES.get(goal.goal, GOAL_WORDS[goal.goal].many)
@@ -246,12 +243,6 @@ def goal_title(goal: GoalValue) -> str:
 
 
 _TITLES: Mapping[str, str] = {"unpaired": "GPUs paired with a NIC", "damage": "Copies that no longer fit beside it"}
-
-
-def _proof_tile(plan: Plan) -> Tile:
-    value = "optimal" if plan.proven else "not proven"
-    tone: Tone = "ok" if plan.proven else "warn"
-    return Tile(value, "this plan", tone, "Proof", (GLOSSARY["proof"], sentence(f"This plan: {proof_words(plan)}")))
 
 
 def _copies(plan: Plan, headroom: Headroom) -> Tile:

@@ -11,11 +11,11 @@ from dra_lab.model.goals import DAMAGE
 from dra_lab.model.headroom import CORDONED
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Funnel, FunnelStep, Shortfall
+from dra_lab.model.reasons import FailedTest, Funnel, FunnelStep, WhyNot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet.why_stranded import WhyStranded
-from dra_lab.planner.why.why_not import FailedTest, WhyNot
+from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, selector_words
 from dra_lab.words.facts import FIT_WORDS, KINDS, goal_words, sentence
@@ -89,7 +89,10 @@ def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> TestBars:
         always = step.test in ("published", "class", "class-selector", "in-use")
         if not always and step.count == before and step.test != "selector":
             continue
-        note = _users(found, funnel.request) if step.test == "in-use" and step.count < before else ""
+        users = found.users.get(funnel.request, ()) if step.test == "in-use" and step.count < before else ()
+        uses = [f"{claim} uses {count}" for claim, count in users[:MOST_USERS]]
+        more = sum(count for _, count in users[MOST_USERS:])
+        note = clean(", ".join([*uses, *([f"others use {more}"] if more else [])]))
         rows.append(Bar(_label(step, number, use_known=found.use_known), step.count, total, note, step.count < needed))
         before = step.count
     claim, _, request = funnel.request.rpartition(MARK)
@@ -120,13 +123,6 @@ def _label(step: FunnelStep, number: int, *, use_known: bool) -> str:
             return f"place known for {clean(step.text)}"
 
 
-def _users(found: WhyNot, request: str) -> str:
-    users = found.users.get(request, ())
-    uses = [f"{claim} uses {count}" for claim, count in users[:MOST_USERS]]
-    more = sum(count for _, count in users[MOST_USERS:])
-    return clean(", ".join([*uses, *([f"others use {more}"] if more else [])]))
-
-
 def link_bars(found: WhyNot, sketch: ClaimSketch) -> tuple[Bar, ...]:
     """Return, of every link that is in the way, how many devices or pairs it allows."""
     links = {link.name: link for link in sketch.links}
@@ -137,8 +133,6 @@ def link_bars(found: WhyNot, sketch: ClaimSketch) -> tuple[Bar, ...]:
 
 
 def _link_label(link: Link) -> str:
-    from dra_lab.sketch.links import LEVEL_WORDS
-
     place = LEVEL_WORDS.get(link.where, link.where)
     if link.how is How.PAIRWISE:
         return f"pairs on the same {place}"
@@ -148,11 +142,7 @@ def _link_label(link: Link) -> str:
 def reason_lines(found: WhyNot) -> Iterator[str]:
     """Yield the reasons of a node without its name, each as a sentence."""
     for shortfall in found.shortfalls:
-        yield clean(sentence(_without_node(shortfall)))
-
-
-def _without_node(shortfall: Shortfall) -> str:
-    return shortfall.message.replace(f" (node {shortfall.node})", "")
+        yield clean(sentence(shortfall.message.replace(f" (node {shortfall.node})", "")))
 
 
 def device_lines(found: WhyNot, device: DeviceID, plan: Plan | None) -> Iterator[str]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dra_lab.findings import sentence_case
-from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdicts, QuotaAmount, Says
+from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdict, GangVerdicts, Says
 from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, counted_to
 from dra_lab.model.placement import SameValues
 from dra_lab.model.plan import Plan
@@ -62,17 +61,12 @@ def claim_words(claims: Sequence[ClaimSketch]) -> str:
 
 def request_words(pods: Sequence[PodDrawing]) -> str:
     """Return what is asked, such as `You ask for 5 × large (4 gpu + 4 nic) and 8 × small (2 gpu + 2 nic)`."""
-    parts = [f"{_pods_words(pod)} ({claim_words(pod.claims)})" for pod in pods]
-    if not parts:
-        return "Nothing is asked for yet."
-    head, last = parts[:-1], parts[-1]
-    return printable(f"You ask for {', '.join(head)}{' and ' if head else ''}{last}.")
-
-
-def _pods_words(pod: PodDrawing) -> str:
-    if pod.gang is None:
-        return f"{pod.replicas:,} × {pod.pod}"
-    return f"{pod.pod}, {gang_words(pod.gang, pod.replicas)}"
+    parts = [
+        f"{f'{pod.pod}, {gang_words(pod.gang, pod.replicas)}' if pod.gang else f'{pod.replicas:,} × {pod.pod}'} "
+        f"({claim_words(pod.claims)})"
+        for pod in pods
+    ]
+    return printable(f"You ask for {listed(parts)}.") if parts else "Nothing is asked for yet."
 
 
 def gang_words(gang: GangDrawing, number: int) -> str:
@@ -175,26 +169,6 @@ def lacking_words(headroom: Fit) -> list[str]:
     return [*(f"{' and '.join(kinds)}{nodes}" for nodes, kinds in found.items()), *cut]
 
 
-def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
-    """Return what a scheduler does with a gang: `Kueue 0.20 does not start it: ...`."""
-    if text.startswith("it finds a place"):
-        return printable(sentence(f"{scheduler} {_UUID.sub(_CUT, text.removeprefix('it '))}"))
-    does = {"yes": "finds a place", "maybe": "may find a place", "no": "does not start it"}[verdict]
-    return printable(sentence(f"{scheduler} {does}: {_UUID.sub(_CUT, text)}"))
-
-
-def trapped_words(scheduler: str, domains: Sequence[str]) -> str:
-    """Return that a scheduler may choose domains where claims do not fit: `Kueue 0.20 may choose r5, where ...`."""
-    named = ", ".join(_UUID.sub(_CUT, name.rpartition("/")[2]) for name in domains[:_NAMED])
-    more = f" or {len(domains) - _NAMED:,} more" if len(domains) > _NAMED else ""
-    return printable(f"{scheduler} may choose {named}{more}, where the claims do not fit. The pods would wait there.")
-
-
-def quota_words(text: str) -> str:
-    """Return what the quota of Kueue says of a gang that it stops."""
-    return printable(f"Quota stops it: {text}")
-
-
 MOST = 12
 """Domains that are shown one by one."""
 
@@ -245,7 +219,8 @@ def choice_tables(choices: Sequence[GangChoice], gang: Workload) -> Iterator[Tab
 def added_words(found: AddedNodes) -> str:
     """Return with which new nodes everything fits, and whether fewer suffice."""
     rows = [
-        f"{one.count:,} more {'node' if one.count == 1 else 'nodes'} like {one.type} {_in(one.domain)}"
+        f"{counted(one.count, 'more node')} like {one.type} "
+        + (f"in {'/'.join(one.domain)}" if one.domain else "anywhere")
         for one in found.added[:_REASONS]
     ]
     left = sum(one.count for one in found.added[_REASONS:])
@@ -256,10 +231,6 @@ def added_words(found: AddedNodes) -> str:
     return printable(f"{what} with {', '.join(rows)}, if there are places for them; {proof}.")
 
 
-def _in(domain: Sequence[str]) -> str:
-    return f"in {'/'.join(domain)}" if domain else "anywhere"
-
-
 def levels_words(now: Headroom, after: Headroom, gang: Workload) -> str:
     """Return how many gangs fit after the plan, and how many in all with each level: what the level costs."""
     levels = sorted(now.levels.items(), key=lambda row: row[0] != gang.level)
@@ -268,30 +239,41 @@ def levels_words(now: Headroom, after: Headroom, gang: Workload) -> str:
     return f"After this plan, {more}. In all: {words}."
 
 
-def choice_sentence(choice: GangChoice, gang: Workload) -> str:
-    """Return what a scheduler does with a gang: the verdict, why, how many gangs start, and where the claims miss."""
-    return printable(" ".join(_choice(choice, gang)))
+def choice_sentence(choice: GangChoice, gang: Workload | None = None, *, counted: bool = True) -> str:
+    """Return what a scheduler does with a gang and why, how many of several start, and where the claims do not fit.
+
+    If what the pods request of a node is not `counted`, the scheduler only may do what it does in the replay.
+    """
+    replay, waiting = choice.replay, choice.trapped
+    verdict = replay.verdict if counted else GangVerdict.MAYBE
+    if not counted and replay.verdict is GangVerdict.NO:
+        waiting = waiting or tuple(row.domain for row in replay.domains if row.most < row.wanted)
+    parts = [] if waiting and not counted else [_replayed(replay, verdict)]
+    if choice.started is not None and gang is not None and gang.replicas > 1:
+        parts.append(f"It starts {Bounded(*choice.started)} of {gang.replicas:,} gangs.")
+    if waiting:
+        who, end = ("It", "") if parts else (replay.scheduler, " The pods would wait there.")
+        named = _shortened(", ".join(waiting[:_NAMED]))
+        more = f" or {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
+        parts.append(f"{who} may choose {named}{more}, where the claims do not fit.{end}")
+    return printable(" ".join(parts))
 
 
-def _choice(choice: GangChoice, gang: Workload) -> Iterator[str]:
-    yield _replay(choice.replay)
-    if choice.started is not None and gang.replicas > 1:
-        least, most = choice.started
-        number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        yield f"It starts {number} of {gang.replicas:,} gangs."
-    if choice.trapped:
-        named = ", ".join(choice.trapped[:3]) + (" and more" if len(choice.trapped) > 3 else "")
-        yield f"It may choose {named}, where the claims do not fit."
+def _replayed(replay: GangReplay, verdict: GangVerdict) -> str:
+    text = _shortened(replay.sentence)
+    if text.startswith("it finds a place"):
+        return sentence(f"{replay.scheduler} {text.removeprefix('it ')}")
+    does = {"yes": "finds a place", "maybe": "may find a place", "no": "does not start it"}[verdict.value]
+    return sentence(f"{replay.scheduler} {does}: {text}")
 
 
-def _replay(replay: GangReplay) -> str:
-    why = sentence(replay.sentence)
-    return printable(f"{replay.scheduler}: {replay.verdict.value}. {sentence_case(why)}")
+def _shortened(text: str) -> str:
+    return _UUID.sub(_CUT, text)
 
 
 def replay_parts(replay: GangReplay) -> Iterator[Part]:
     """Yield whether a scheduler finds a place for a gang, then the domains that it tries or chooses."""
-    yield Sentence(_replay(replay))
+    yield Sentence(printable(_replayed(replay, replay.verdict)))
     yield replay_table(replay)
 
 
@@ -340,7 +322,12 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
         heads = ("resource", "flavor", "needed", "may use now", "of it borrowed", "at most", "own quota", "in use")
         local = f", LocalQueue {found.quota.queue}" if found.quota.queue not in ("", found.quota.cluster_queue) else ""
         title = f"Quota of ClusterQueue {found.quota.cluster_queue}{local}"
-        yield Table(heads, [_amount(one) for one in found.quota.amounts], printable(title))
+        rows = [
+            (one.resource, one.flavor, *(amount_words(one.resource, amount) for amount in amounts))
+            for one in found.quota.amounts
+            for amounts in [(one.wanted, one.available, one.borrowable, one.most, one.nominal, one.used)]
+        ]
+        yield Table(heads, rows, printable(title))
     yield _domains(found)
     notes = dict.fromkeys(note for row in found.rows for note in row.notes)
     yield Lines("Assumed, or not known", [printable(note) for note in notes])
@@ -349,11 +336,6 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
 def questions_table(found: GangVerdicts) -> Table:
     """Return what stops a gang in Kueue: a row for each question, with its answer and reason."""
     return Table(("question", "answer", "reason"), [(row.question, row.says.value, row.sentence) for row in found.rows])
-
-
-def _amount(one: QuotaAmount) -> tuple[str, ...]:
-    amounts = (one.wanted, one.available, one.borrowable, one.most, one.nominal, one.used)
-    return (one.resource, one.flavor, *(amount_words(one.resource, amount) for amount in amounts))
 
 
 def _domains(found: GangVerdicts) -> Table:

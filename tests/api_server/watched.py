@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Self
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.live import ClusterFollower, Following, FollowState, ReadLimits
+from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.following import ClusterFollower, Following, FollowState
 
 QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05)
 

@@ -21,7 +21,7 @@ from mutated_expressions import mutate as mutate_expression
 from mutated_expressions import outcome, seeds
 
 from dra_lab.cel.selector import compile_selector
-from dra_lab.checks.admission import RECORDED, admit
+from dra_lab.checks.document_checks import RECORDED, admit
 from dra_lab.errors import DraLabError
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.manifests.yaml_text import dump_yaml

@@ -15,7 +15,8 @@ from dra_lab.model.node_type import NewDomains, NodeType
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload
-from dra_lab.planner.gangs import nodes_to_add, plan_gangs
+from dra_lab.planner import nodes_to_add
+from dra_lab.planner.gangs import plan_gangs
 from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
 from tests.oracle.referee import check_plan
 

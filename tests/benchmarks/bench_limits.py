@@ -11,7 +11,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.workload import Workload
-from dra_lab.planner.fleet import largest_job, plan_fleet, stranded
+from dra_lab.planner import largest_job, stranded
+from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
 from dra_lab.planner.questions import how_many_more
 from tests.benchmarks import bench_gangs

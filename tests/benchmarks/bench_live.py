@@ -14,7 +14,7 @@ from statistics import median
 import psutil
 
 from dra_lab.sources.live.kinds import KIND_BY_NAME, Served
-from dra_lab.sources.live.pages import _page_of, tidy
+from dra_lab.sources.live.watch import _page_of, tidy
 from tests.benchmarks.live_server import big_store, serving
 from tests.code_of import code_of
 
@@ -27,7 +27,7 @@ def print_one_reading() -> None:
     import resource
     import time
 
-    from dra_lab.sources.live import load_context
+    from dra_lab.sources.live.reading import load_context
 
     begin, cpu = time.perf_counter(), time.process_time()
     cluster = load_context("test", progress=lambda progress: None)

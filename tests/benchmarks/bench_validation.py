@@ -6,7 +6,7 @@ import gzip
 import json
 import time
 
-from dra_lab.checks.admission import replay_validation
+from dra_lab.checks.document_checks import replay_validation
 from tests.mutated_documents import CASES
 
 

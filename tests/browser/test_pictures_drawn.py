@@ -32,6 +32,7 @@ def set_up():
     from dra_lab.model.headroom import Bounded, Fit, Headroom
     from dra_lab.model.placement import PlacedPod
     from dra_lab.model.plan import PlanStatus
+    from dra_lab.model.question import Question
     from dra_lab.pictures import charts
 
     hostile = "<img src=x onerror=alert(1)>"
@@ -40,7 +41,7 @@ def set_up():
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
     replicas = (PlacedPod("pairs", 0, plan.node, plan.placements, plan.goals),)
-    fleet = Plan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), pods=replicas, goals=plan.goals)
+    fleet = Plan(PlanStatus.FEASIBLE, Question((Workload("pairs", (sketch,)),)), pods=replicas, goals=plan.goals)
     each = tuple(Fit("w", "node", (name,), Bounded(at, at + at % 2)) for at, name in enumerate(cluster.node_names))
     none = (Fit("w", "node", cluster.node_names, Bounded(0, 0)),)
     counts = [Headroom(hostile, Bounded(5, 7), each), Headroom("datum.x + 1", Bounded(0, 0), none)]

@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 from small_nodes import device
 
-from dra_lab.cel.guard import guarded
-from dra_lab.cel.selector import compile_selector
+from dra_lab.cel.selector import compile_selector, guarded
 from dra_lab.errors import CelError
 from dra_lab.model.device import DeviceAttribute
 

@@ -16,7 +16,7 @@ from small_documents import (
     slice_spec,
 )
 
-from dra_lab.checks.admission import RECORDED, admit
+from dra_lab.checks.document_checks import RECORDED, admit
 from dra_lab.model.release import GATES, KubernetesRelease
 
 REQUEST = "spec.devices.requests[0]"

@@ -5,8 +5,7 @@ import json
 import pytest
 from small_documents import CLAIM, CLASS, SLICE, TAINT_RULE, TEMPLATE, changed, claim, constraint, device
 
-from dra_lab.checks.admission import admit, replay_validation
-from dra_lab.checks.document_checks import check_object, check_text
+from dra_lab.checks.document_checks import admit, check_object, check_text, replay_validation
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Severity
 from dra_lab.manifests.yaml_text import dump_all

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from mutated_documents import READERS, mutate, small_objects
 
-from dra_lab.checks.admission import BAD_REQUEST, CREATED, RECORDED, admit, replay_validation
-from dra_lab.checks.document_checks import check_text
+from dra_lab.checks.document_checks import BAD_REQUEST, CREATED, RECORDED, admit, check_text, replay_validation
 from dra_lab.errors import DraLabError
 from dra_lab.manifests.documents import decode_documents
 

@@ -14,7 +14,7 @@ from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import Drawing, GangDrawing, PodDrawing
 from dra_lab.session import read_sketch
-from dra_lab.sources import samples
+from dra_lab.sources.samples import samples
 
 CLUSTER = "sample:eks-p4d"
 NODES = load_cluster(CLUSTER).node_names

@@ -14,7 +14,7 @@ import pytest
 import dra_lab
 from dra_lab import __version__
 from dra_lab.cli import main
-from dra_lab.sources import sample_path
+from dra_lab.sources.samples import sample_path
 
 EKS = "sample:eks-p4d"
 PAIRS = f"{EKS}/gpu-nic-pairs"

@@ -15,7 +15,8 @@ from checked_plans import checked_plan
 from dra_lab.cel.selector import admit_selector
 from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
-from dra_lab.drivers import device_kind, device_label, known_drivers, profile, published
+from dra_lab.drivers.kinds import device_kind, device_label, published
+from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device

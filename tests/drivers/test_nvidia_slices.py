@@ -15,7 +15,7 @@ from dra_lab import Link
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.topology import localities
+from dra_lab.topology.locality import localities
 
 FORMS = {"a number": lambda numa: {"int": numa}, "a list": lambda numa: {"ints": [numa]}}
 STANDARD = "resource.kubernetes.io/"

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dra_lab.drivers import (
-    derived_numa,
-    device_kind,
-    device_label,
-    device_short,
-    documented_class,
-    known_drivers,
-    profile,
-    published,
-)
+from dra_lab.drivers.kinds import derived_numa, device_kind, device_label, device_short, published
+from dra_lab.drivers.profiles import documented_class, known_drivers, profile
 from dra_lab.model.driver_profile import KINDS, LEVELS, Lookup, Offer
 
 if TYPE_CHECKING:

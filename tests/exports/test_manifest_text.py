@@ -16,7 +16,8 @@ from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster, sam
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.claims import DeviceToleration
 from dra_lab.model.release import RELEASES
-from dra_lab.sources import example_path, read_drawing
+from dra_lab.sources.drawing_files import read_drawing
+from dra_lab.sources.samples import example_path
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dranet"

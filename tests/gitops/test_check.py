@@ -19,6 +19,7 @@ from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.words.document import as_text
 
 CLUSTER = load_cluster("sample:eks-p4d")
@@ -44,7 +45,7 @@ def test_sound_manifests_fit_a_proven_number_of_times(tmp_path):
 def test_workloads_are_said_not_to_fit_together_where_that_is_proven(bound, expected):
     """The bound proves it, whether or not other goals are proven."""
     unplaced = GoalValue("unplaced", 2, bound)
-    plan = Plan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),), replicas=2),), goals=(unplaced,))
+    plan = Plan(PlanStatus.FEASIBLE, Question((Workload("w", (ClaimSketch(),), replicas=2),)), goals=(unplaced,))
     assert [f.rule for f in together_findings(plan)] == ["workloads-do-not-fit-together"] * expected
 
 

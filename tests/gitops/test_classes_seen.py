@@ -14,7 +14,7 @@ from small_manifests import device_class, request, template
 from dra_lab import ClaimSketch, KubernetesRelease, load_cluster, samples
 from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
-from dra_lab.drivers import all_profiles
+from dra_lab.drivers.profiles import all_profiles
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests, with_own_classes

@@ -112,7 +112,7 @@ JOBSET = {
 )
 def test_templates_are_found_with_their_replicas(value, expected):
     """A mapping `spec` with containers is a pod template; the counts on the way to it multiply."""
-    assert [(t.path, t.replicas) for t in _templates(value)] == expected
+    assert [(t.path, t.pods) for t in _templates(value)] == expected
 
 
 def test_the_claims_of_a_template_have_their_path():

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from dra_lab.manifests.device_asks import asks_outside, requested_devices
-from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.manifests.pod_templates import pod_fields
+from dra_lab.manifests.yaml_text import value_at
 
 POD = {"containers": [{"name": "main"}]}
 

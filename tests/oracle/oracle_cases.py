@@ -22,7 +22,7 @@ from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import Workload
-from dra_lab.planner.fleet import largest_job, stranded
+from dra_lab.planner import largest_job, stranded
 from dra_lab.planner.questions import how_many_more
 
 SEEDS = "DRA_LAB_SEEDS"

@@ -19,7 +19,8 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, How, Link
-from dra_lab.topology.locality import Locality, level_number, level_value, localities, shared_value
+from dra_lab.topology.locality import localities
+from dra_lab.topology.places import Locality, level_number, level_value, shared_value
 
 _ONE_ROOT = ("pcieRoot", How.TOGETHER)
 

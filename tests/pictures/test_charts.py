@@ -34,6 +34,7 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.charts.look import VEGALITE
 from dra_lab.pictures.charts.node_charts import MOST_ROWS, of_nodes
@@ -83,7 +84,7 @@ def strings(part, path: tuple[str, ...] = ()):
 def fleet_of(*placements: Placement) -> Plan:
     """Return a fleet plan with one replica, on the node whose pool its first device is in."""
     replica = PlacedPod("w", 0, placements[0].device.pool, tuple(placements))
-    return Plan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), pods=(replica,))
+    return Plan(PlanStatus.FEASIBLE, Question((Workload("w", (ClaimSketch(),)),)), pods=(replica,))
 
 
 @pytest.mark.parametrize("sample", [sample.name for sample in samples()])
@@ -192,7 +193,7 @@ def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> Plan:
     missing = 5 * len(placed) - len(replicas)
     goals = (GoalValue("unplaced", missing, bound, proven=proven),)
     workloads = tuple(Workload(name, (), replicas=5) for name in placed)
-    return Plan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, pods=replicas, goals=goals)
+    return Plan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, Question(workloads), pods=replicas, goals=goals)
 
 
 def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload():
@@ -252,7 +253,7 @@ def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
 
 def test_nothing_to_draw_is_reported_in_words():
     assert "No devices to show" in str(chart(Cluster()))
-    assert "nothing to compare" in str(chart(Plan(PlanStatus.STOPPED, ())))
+    assert "nothing to compare" in str(chart(Plan(PlanStatus.STOPPED, Question(()))))
     assert chart(Cluster()).to_dict()
 
 

@@ -10,7 +10,7 @@ from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
 from dra_lab.pictures.picture import graph_frame, graph_page
-from dra_lab.topology import node_graph
+from dra_lab.topology.node_tree import node_graph
 
 
 @pytest.fixture(scope="module")

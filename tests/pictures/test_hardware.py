@@ -14,7 +14,7 @@ from dra_lab.model.device import DeviceCapacity
 from dra_lab.model.placement import Placement
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.hardware import hardware_svg, tree_svg
-from dra_lab.topology import localities
+from dra_lab.topology.locality import localities
 
 SVG = "{http://www.w3.org/2000/svg}"
 

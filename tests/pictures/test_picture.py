@@ -51,7 +51,7 @@ def test_a_misfit_is_drawn_on_the_node_that_its_reason_names(tmp_path):
         (lambda: picture(CLUSTER, show="worst"), "show 'worst' is not known; use best"),
         (lambda: picture(without_nodes(CLUSTER, CLUSTER.node_names)), "the cluster has no nodes to draw"),
         (lambda: frame(CLUSTER, "pods"), "view 'pods' is not known here; use devices"),
-        (lambda: frame(7), "answer is a cluster, findings, or what a question returned, not a int"),
+        (lambda: frame(7), "answer is a cluster, findings, or what a question returned, not an int"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_by_its_argument(ask, message):

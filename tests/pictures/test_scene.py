@@ -10,7 +10,7 @@ from dra_lab import load_cluster
 from dra_lab.pictures.boxes import SIZE, Frame
 from dra_lab.pictures.captions import text_width
 from dra_lab.pictures.scene import node_scene
-from dra_lab.topology import localities
+from dra_lab.topology.locality import localities
 
 
 def boxes(frame: Frame):

@@ -17,6 +17,7 @@ from dra_lab import (
     load_cluster,
     make_plan,
     nodes_to_add,
+    plan_scenarios,
     read_sketch,
     stranded,
 )
@@ -48,9 +49,9 @@ def gang(workload=None, replicas=1, name="g", priority=0, **group):
 WRONG = {
     "a count beside groups": (lambda: Workload("w", [PodGroup("a", CLAIM)], count=2), "give them to each PodGroup"),
     "a name for a workload": (lambda: how_many_more(CLUSTER, "w"), "what is a drawing or a Workload, not a str"),
-    "a workload for a sketch": (lambda: largest_job(CLUSTER, pods()), "claim is a ClaimSketch, not a Workload"),
-    "workloads for sketches": (lambda: stranded(CLUSTER, [pods()]), r"claims\[0\] is a ClaimSketch"),
-    "one sketch for a list": (lambda: stranded(CLUSTER, CLAIM), "claims is a list of ClaimSketch"),
+    "a gang for a pod": (lambda: largest_job(CLUSTER, gang()), "what is one pod with one claim"),
+    "a name for workloads": (lambda: stranded(CLUSTER, "w"), "what is a drawing, a Workload or a list of them"),
+    "a name for a scenario": (lambda: plan_scenarios(CLUSTER, CLAIM, ["w"]), "scenarios is a Scenario, not a str"),
     "one workload for a list": (lambda: plan_fleet(CLUSTER, pods()), "workloads is a list of Workload"),
     "sketches for workloads": (lambda: plan_fleet(CLUSTER, [CLAIM]), r"workloads\[0\] is a Workload"),
     "names for workloads": (lambda: plan_fleet(CLUSTER, "w"), "workloads is a list of Workload"),
@@ -61,7 +62,7 @@ WRONG = {
         r"what\[0\] is a ClaimSketch",
     ),
     "no cluster": (lambda: make_plan(None, CLAIM), "cluster is a Cluster, not a NoneType"),
-    "a name": (lambda: make_plan(CLUSTER, "pairs.yaml"), "'pairs.yaml' is no claim to be planned"),
+    "a name": (lambda: make_plan(CLUSTER, "pairs.yaml"), "'pairs.yaml' is not a claim"),
     "a name among workloads": (
         lambda: make_plan(CLUSTER, [pods(), "w"]),
         r"what\[1\] is a drawing",

@@ -16,6 +16,11 @@ SMALL = {"worker": {"cpu": "16", "memory": "64Gi"}}
 MAPPED = configuration({"gpu": ["gpu.nvidia.com"], "nic": ["dranet"]})
 
 
+def verdicts(*asked, **options):
+    """Return what stops a gang in Kueue."""
+    return explain(*asked, **options).verdicts
+
+
 def decoded(*documents):
     """Objects of Kueue."""
     return tuple(item for item, _ in decode_documents(json.dumps({"kind": "List", "items": list(documents)})).objects)
@@ -60,32 +65,32 @@ CASES = {
 def test_each_question_has_its_own_answer(pod, name):
     """A quota does not look at devices, and devices do not look at a quota."""
     pods, quota, used, expected = CASES[name]
-    assert says(explain(with_quota(pod, quota, used=used), gang(pods), requests=SMALL)) == expected
+    assert says(verdicts(with_quota(pod, quota, used=used), gang(pods), requests=SMALL)) == expected
 
 
 def test_counts_stop_a_gang_whose_pods_need_too_many_cpus(pod):
     """224 CPUs a server: four pods of 300 CPUs fit nowhere."""
-    found = explain(with_quota(pod, 64), gang(2), requests={"worker": {"cpu": "300"}})
+    found = verdicts(with_quota(pod, 64), gang(2), requests={"worker": {"cpu": "300"}})
     assert says(found) == ("yes", "no", "yes")
     assert "Kueue does not admit the gang" in found.counts.sentence
 
 
 def test_without_requests_the_counts_are_not_known(pod):
     """A drawing names neither CPUs nor memory."""
-    assert says(explain(with_quota(pod, 64), gang(2))) == ("yes", "unknown", "yes")
+    assert says(verdicts(with_quota(pod, 64), gang(2))) == ("yes", "unknown", "yes")
 
 
 def test_a_flavor_without_topology_counts_no_domains(pod):
     """Kueue then checks quota only."""
     cluster = with_quota(pod, 64, topologies=[flavor("h100")])
-    found = explain(cluster, gang(2, ""), requests=SMALL)
+    found = verdicts(cluster, gang(2, ""), requests=SMALL)
     assert found.counts.says is Says.NOT_COUNTED
     assert found.stopped_by == ()
 
 
 def test_kueues_choice_without_devices_is_reported(pod):
     """The first leaf has CPUs for three pods and devices for two."""
-    found = explain(with_quota(pod, 64), gang(3), requests=SMALL)
+    found = verdicts(with_quota(pod, 64), gang(3), requests=SMALL)
     assert found.chosen == ("spine-1", "leaf-1")
     assert found.advice == (
         "By its counts Kueue would choose spine-1/leaf-1, which has devices for 2 of 3 pods. "
@@ -115,7 +120,7 @@ def test_no_answer_excludes_another_one(pod):
     """A domain that the plan uses has devices for all pods, and a stopped gang has a question that stops it."""
     for pods in range(1, 6):
         for quota in (8, 24, 64):
-            found = explain(with_quota(pod, quota), gang(pods), requests=SMALL)
+            found = verdicts(with_quota(pod, quota), gang(pods), requests=SMALL)
             fits = any(one.devices >= pods for one in found.domains)
             assert fits is (found.devices.says is Says.YES)
             assert bool(found.stopped_by) is (not fits or quota < 8 * pods)
@@ -124,12 +129,12 @@ def test_no_answer_excludes_another_one(pod):
 def test_a_topology_that_is_missing_is_not_known(pod):
     """The flavor names it, and the snapshot does not have it."""
     cluster = with_quota(pod, 64, topologies=[flavor("h100", topology="gone")])
-    assert explain(cluster, gang(2, ""), requests=SMALL).counts.says is Says.UNKNOWN
+    assert verdicts(cluster, gang(2, ""), requests=SMALL).counts.says is Says.UNKNOWN
 
 
 def test_without_queues_a_topology_alone_is_counted(pod):
     """The quota stays unknown."""
-    found = explain(pod.with_objects(queues=()), gang(2), requests=SMALL)
+    found = verdicts(pod.with_objects(queues=()), gang(2), requests=SMALL)
     assert says(found) == ("unknown", "yes", "yes")
 
 
@@ -137,5 +142,5 @@ def test_without_queues_a_topology_alone_is_counted(pod):
 def test_every_host_is_counted(pod, level):
     """A step of the replay lists 24 of these 40 hosts."""
     many = with_more_nodes(with_quota(pod, 640), like="h100-03", count=24)
-    found = explain(many, gang(1, level), requests=SMALL)
+    found = verdicts(many, gang(1, level), requests=SMALL)
     assert [one.counted for one in found.domains] == [1] * 40

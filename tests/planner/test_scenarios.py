@@ -24,20 +24,23 @@ from dra_lab.findings import Origin
 from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
+CLUSTER, PAIRS = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs")
 
 
 @pytest.fixture(scope="module")
 def scenarios() -> tuple[Scenario, ...]:
     """Give four questions with four different answers, the third one with an error."""
-    cluster = load_cluster("sample:eks-p4d")
-    pairs, five = read_sketch("sample:eks-p4d/gpu-nic-pairs"), read_sketch("sample:eks-p4d/five-pairs")
-    first = cluster.node_names[0]
     return (
-        Scenario("as it is", cluster, pairs, release=RELEASE),
-        Scenario("five pairs", cluster, five, release=RELEASE),
-        Scenario("no such node", cluster, pairs, release=RELEASE, node="nowhere"),
-        Scenario("without a node", without_nodes(cluster, [first]), pairs, release=RELEASE),
+        Scenario("as it is"),
+        Scenario("five pairs", what=read_sketch("sample:eks-p4d/five-pairs")),
+        Scenario("no such node", node="nowhere"),
+        Scenario("without a node", without_nodes(CLUSTER, CLUSTER.node_names[:1])),
     )
+
+
+def answers_of(scenarios, **options):
+    """Return the answers about GPU-NIC pairs on the sample cluster."""
+    return plan_scenarios(CLUSTER, PAIRS, scenarios, release=RELEASE, progress=False, **options)
 
 
 def check(scenarios, answers) -> None:
@@ -47,7 +50,7 @@ def check(scenarios, answers) -> None:
         if scenario.node:
             assert isinstance(answer.error, InputError)
             continue
-        alone = checked_plan(scenario.cluster, scenario.what, release=RELEASE)
+        alone = checked_plan(scenario.cluster or CLUSTER, scenario.what or PAIRS, release=RELEASE)
         assert answer.error is None
         assert (answer.plan.status, answer.plan.node, answer.plan.goals) == (alone.status, alone.node, alone.goals)
         assert answer.plan.placements == alone.placements
@@ -56,7 +59,7 @@ def check(scenarios, answers) -> None:
 @pytest.mark.parametrize(("jobs", "backend"), [(1, None), (2, "threading"), (2, None)])
 def test_answers_come_in_order_each_with_its_own_error(scenarios, jobs, backend):
     """Here, in threads and in processes: the same answers as one after the other; one error spoils nothing."""
-    check(scenarios, plan_scenarios(scenarios, jobs=jobs, backend=backend, progress=False))
+    check(scenarios, answers_of(scenarios, jobs=jobs, backend=backend))
 
 
 @pytest.mark.long
@@ -68,14 +71,14 @@ def test_a_dask_cluster_answers_by_its_name(scenarios):
     distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install dra-lab[test]")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers):
-        answers = plan_scenarios(scenarios, backend="dask", progress=False)
+        answers = answers_of(scenarios, backend="dask")
     check(scenarios, answers)
 
 
 def test_dask_without_a_client_is_refused_with_a_reason(scenarios):
     """A backend that cannot be used is an InputError that says why."""
     with pytest.raises(InputError, match="backend 'dask' cannot be used"):
-        plan_scenarios(scenarios, backend="dask", progress=False)
+        answers_of(scenarios, backend="dask")
 
 
 def test_what_is_cancelled_is_reported_and_what_was_answered_stays(scenarios):
@@ -87,7 +90,7 @@ def test_what_is_cancelled_is_reported_and_what_was_answered_stays(scenarios):
         seen.append(answer)
         cancel.set()
 
-    answers = plan_scenarios(scenarios, jobs=1, progress=False, each=stop, cancel=cancel)
+    answers = answers_of(scenarios, jobs=1, each=stop, cancel=cancel)
     assert len(seen) == 1
     assert answers[0] is seen[0]
     assert all(isinstance(answer.error, Cancelled) for answer in answers[1:])
@@ -100,23 +103,21 @@ def test_an_interrupt_ends_everything_and_is_raised(scenarios):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        plan_scenarios(scenarios, jobs=2, progress=False, each=interrupt)
+        answers_of(scenarios, jobs=2, each=interrupt)
 
 
-def test_a_question_that_is_none_is_an_error_of_that_scenario(scenarios):
-    """A name is no claim to be planned, and the other scenarios go on."""
-    (answer,) = plan_scenarios([Scenario("a file", scenarios[0].cluster, "pairs.yaml")], jobs=1, progress=False)
-    assert "'pairs.yaml' is no claim to be planned" in str(answer.error)
+def test_a_question_that_is_none_is_an_error_of_that_scenario():
+    """A name is not a claim, and the other scenarios go on."""
+    (answer,) = answers_of([Scenario("a file", what="pairs.yaml")], jobs=1)
+    assert "'pairs.yaml' is not a claim" in str(answer.error)
 
 
 def test_workloads_are_planned_as_fleets_in_other_processes():
     """Two scenarios with replicas come back whole from two processes, as one after the other here."""
-    cluster = load_cluster("sample:eks-p4d")
-    pods = (Workload("pairs", (read_sketch("sample:eks-p4d/gpu-nic-pairs"),), replicas=6),)
-    more = with_more_nodes(cluster, like=cluster.node_names[0], count=1)
-    asked = [Scenario(name, c, pods, release=RELEASE) for name, c in (("now", cluster), ("one more", more))]
-    answers = plan_scenarios(asked, jobs=2, progress=False)
-    alone = [checked_fleet(s.cluster, pods, release=RELEASE) for s in asked]
+    pods = (Workload("pairs", PAIRS, replicas=6),)
+    more = with_more_nodes(CLUSTER, like=CLUSTER.node_names[0], count=1)
+    answers = answers_of([Scenario("now", what=pods), Scenario("one more", more, pods)], jobs=2)
+    alone = [checked_fleet(cluster, pods, release=RELEASE) for cluster in (CLUSTER, more)]
     assert [a.plan.goals for a in answers] == [plan.goals for plan in alone]
     assert [len(a.plan.pods) for a in answers] == [4, 6]
 
@@ -124,7 +125,7 @@ def test_workloads_are_planned_as_fleets_in_other_processes():
 def test_no_jobs_are_refused(scenarios):
     """0 is not a number of jobs."""
     with pytest.raises(InputError):
-        plan_scenarios(scenarios, jobs=0)
+        answers_of(scenarios, jobs=0)
 
 
 def test_a_cluster_travels_without_what_was_worked_out():

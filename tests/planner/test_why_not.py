@@ -74,13 +74,13 @@ class Tried:
 
     def __init__(self, case: Case) -> None:
         self.case, self.names = case, sorted(case.models)
-        self.known: dict[tuple[str, str], bool] = {}
+        self.known: dict[tuple[ClaimSketch, str], bool] = {}
 
     def on(self, sketch: ClaimSketch) -> list[str]:
         return [name for name in self.names if self.fits(sketch, name)]
 
     def fits(self, sketch: ClaimSketch, name: str) -> bool:
-        key = (repr(sketch), name)
+        key = (sketch, name)
         if sketch.requests and key not in self.known:
             claims = {claim.name or "claim": claim for claim in claims_of(sketch)}
             model = BruteForce(self.case.cluster, claims, name, self.case.release, paired=False)

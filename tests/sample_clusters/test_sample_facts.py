@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from dra_lab import check, load_cluster, samples
-from dra_lab.drivers import profile
-from dra_lab.topology import localities
+from dra_lab.drivers.profiles import profile
+from dra_lab.topology.locality import localities
 
 NAMES = [sample.name for sample in samples()]
 

@@ -29,7 +29,7 @@ def gang(pods):
 @pytest.mark.parametrize(("pods", "quota"), [(8, "yes"), (16, "waits"), (48, "never")])
 def test_a_gang_of_sixteen_is_stopped_by_quota_and_one_of_eight_is_not(pods, quota):
     """Below a leaf switch are devices for both."""
-    found = explain(load_cluster("sample:h100-pod"), gang(pods), queue="train")
+    found = explain(load_cluster("sample:h100-pod"), gang(pods), queue="train").verdicts
     assert (found.quota.row.says, found.devices.says) == (quota, "yes" if pods < 48 else "no")
 
 
@@ -63,5 +63,5 @@ def test_pseudonyms_change_no_answer():
     queues = [one for one in hidden.queues if isinstance(one, ClusterQueue)]
     [queue] = [one.name for one in queues if one.spec.resource_groups[0].flavors[0].resources[2].nominal_quota == "32"]
     # the level has another name under pseudonyms
-    amounts = explain(hidden, Workload("train", gang(16).pods), queue=queue).quota.amounts
+    amounts = explain(hidden, Workload("train", gang(16).pods), queue=queue).verdicts.quota.amounts
     assert [(one.available, one.most) for one in amounts] == [(9, 40), (13, 48)]

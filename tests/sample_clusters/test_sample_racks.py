@@ -6,7 +6,7 @@ import pytest
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources import load_cluster
-from dra_lab.topology import hierarchies, hierarchy_findings
+from dra_lab.topology.hierarchies import hierarchies, hierarchy_findings
 
 NAMES = ("gb200-nvl72", "h100-pod", "nvlink-over-spines")
 

@@ -29,7 +29,7 @@ def opened(session, **choice):
 
 def made(session):
     """Return the export once the gangs are planned and the files made."""
-    assert session.fleet.wait(60)
+    assert session.wait(60)
     assert session.exporting.wait(60)
     return session.exporting
 
@@ -107,10 +107,10 @@ def test_the_queue_is_that_of_the_drawing(session):
 def test_the_fleet_is_planned_only_while_the_sheet_is_open(session):
     opened(session)
     session.exporting.close()
-    number = session.fleet.answered
+    before = session.fleet.answer
     session.fleet.set_gang(POD, replace(TRAIN, size=2))
-    assert session.fleet.wait(60)
-    assert session.fleet.answered == number
+    assert session.wait(60)
+    assert session.fleet.answer is before
 
 
 def test_a_gang_is_pinned_to_the_domain_of_the_common_plan(session):
@@ -171,7 +171,7 @@ def test_a_fleet_without_workloads_is_no_export():
     try:
         session.clear()
         session.show_mode("fleet")
-        session.fleet.wait()
+        session.wait()
         exporting = simulated(session)
         assert (exporting.plain, exporting.problem) == (None, "there is no workload yet; add one in Fleet, then export")
     finally:

@@ -14,7 +14,7 @@ from dra_lab.errors import Cancelled, InputError, ManifestError, SketchError, So
 from dra_lab.model.claims import DeviceRequest, DeviceToleration, ExactDeviceRequest
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import Drawing
-from dra_lab.sources import read_drawing, write_drawing
+from dra_lab.sources.drawing_files import read_drawing, write_drawing
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 

@@ -7,7 +7,7 @@ from dra_lab import Session, load_cluster, read_sketch
 from dra_lab.errors import InputError, SketchError
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.session.preparing import moved_layers
-from dra_lab.sources import read_drawing
+from dra_lab.sources.drawing_files import read_drawing
 from dra_lab.widgets.fleet_mode import fleet_answer_row
 from dra_lab.words.verdict import MAKE_ROOM, fixes
 
@@ -177,12 +177,47 @@ def test_unknown_names_are_refused(session):
 
 
 def test_a_stopped_fleet_keeps_its_plan(session):
-    session.fleet.plan()
+    session.show_mode("fleet")
     session.fleet.set_replicas("gpu-nic-pairs", 3)
-    session.fleet.cancel()
-    assert session.fleet.wait(30)
+    session.cancel()
+    assert session.wait(30)
     assert not session.fleet.stale
     assert len(session.fleet.plan().pods) == 3
+
+
+def test_the_drawing_is_answered_before_the_fleet(session):
+    """A person who draws does not wait for all workloads."""
+    session.show_mode("fleet")
+    session.wait()
+    states = []
+    session.on("plan", lambda: states.append((session.stale, session.fleet.stale)))
+    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    session.wait()
+    assert states[-1] == (False, True)
+    assert (session.stale, session.fleet.stale) == (False, False)
+
+
+def test_a_stepper_keeps_the_answer_to_the_drawing(session):
+    session.show_mode("fleet")
+    session.wait()
+    before = session.latest
+    session.fleet.set_replicas("gpu-nic-pairs", 2)
+    assert not session.stale
+    session.wait()
+    assert session.latest is before
+    assert len(session.fleet.answer.plan.pods) == 2
+
+
+def test_a_drawing_that_is_no_workload_keeps_the_answer_to_the_fleet(session):
+    session.fleet.add(read_sketch("sample:eks-p4d/five-pairs"))
+    session.fleet.remove("gpu-nic-pairs")
+    session.show_mode("fleet")
+    session.wait()
+    before = session.fleet.answer
+    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    assert not session.fleet.stale
+    session.wait()
+    assert session.fleet.answer is before
 
 
 FORMER = "sample:h100-pod"
@@ -211,7 +246,7 @@ def test_the_answer_is_gone_once_another_cluster_is_loaded(gang, mode):
 def test_a_level_that_the_cluster_lacks_is_a_message(gang):
     gang.load("sample:two-sockets")
     gang.show_mode("fleet")
-    gang.fleet.wait()
+    gang.wait()
     row = fleet_answer_row(gang)
     assert (row.state, row.verdict) == ("error", "No answer.")
     assert row.proof == "gang 'eight-pairs': no hierarchy has 'leaf switch'; there are: zone: zone"

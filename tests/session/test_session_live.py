@@ -23,7 +23,7 @@ from dra_lab import ClaimSketch, DraLabError, HardwareView, KubernetesRelease, S
 from dra_lab.errors import InputError
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.sources.live import FollowState
+from dra_lab.sources.live.following import FollowState
 
 GPU = ClaimSketch(
     name="one", requests=(DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com")),)

@@ -14,7 +14,7 @@ from small_nodes import a_slice, attribute, cluster, device, gpu, nic
 from strict_schemas import validate_strictly
 
 from dra_lab import ClaimSketch, KubernetesRelease, Link
-from dra_lab.checks.admission import admit
+from dra_lab.checks.document_checks import admit
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.manifests.documents import decode_documents

@@ -21,8 +21,9 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.session import read_sketch
 from dra_lab.sketch.compile import compile_claim
-from dra_lab.sources import load_cluster, load_texts, samples
+from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.anonymise import anonymise, changed_selectors
+from dra_lab.sources.samples import samples
 from dra_lab.sources.snapshot_info import FILE
 from dra_lab.sources.snapshots import make_snapshot
 from dra_lab.topology.presets import ATTRIBUTES, PRESETS

@@ -6,7 +6,9 @@ import pytest
 from topology_texts import GPU, NCCL, NIC, SERVER, TOPO, bridge, host_bridge, hwloc, named, package, pci
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.foreign import Inventory, decode_inventory, make_cluster
+from dra_lab.sources.foreign.inventory import Inventory
+from dra_lab.sources.foreign.made_slices import make_cluster
+from dra_lab.sources.foreign.reading import decode_inventory
 
 
 def read(data: bytes | str) -> Inventory:

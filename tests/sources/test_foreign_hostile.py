@@ -12,7 +12,8 @@ from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
 from dra_lab.errors import DraLabError, SourceError
 from dra_lab.sources import load_texts
-from dra_lab.sources.foreign import decode_inventory, make_cluster, read_inventory
+from dra_lab.sources.foreign.made_slices import make_cluster
+from dra_lab.sources.foreign.reading import decode_inventory, read_inventory
 from dra_lab.sources.foreign.xml_text import MAX_DEPTH
 
 

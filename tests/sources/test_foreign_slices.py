@@ -19,9 +19,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.foreign import decode_inventory, make_cluster, read_inventory
-from dra_lab.sources.foreign.reading import topology_cluster
-from dra_lab.topology import localities
+from dra_lab.sources.foreign.made_slices import make_cluster
+from dra_lab.sources.foreign.reading import decode_inventory, read_inventory, topology_cluster
+from dra_lab.topology.locality import localities
 
 
 def made(text: bytes | str, **choices):
@@ -175,6 +175,10 @@ def test_files_load_as_clusters(tmp_path):
     (tmp_path / "dgx.xml").write_bytes(SERVER)
     assert load_cluster(tmp_path / "dgx.xml").node_names == ("node-1",)
     eight = load_cluster(f"topo:{tmp_path / 'dgx.xml'}*8")
+    assert load_cluster(tmp_path / "dgx.xml", nodes=8).slices == eight.slices
+    for source, nodes in (("sample:two-sockets", 2), (tmp_path / "dgx.xml", 0), (f"topo:{tmp_path / 'dgx.xml'}*8", 2)):
+        with pytest.raises(InputError, match="nodes is"):
+            load_cluster(source, nodes=nodes)
     assert (len(eight.node_names), len(eight.slices)) == (8, 24)
     assert load_texts({"dgx.xml": SERVER.decode()}).drivers == ("dra.cpu", "dra.net", "gpu.nvidia.com")
 

@@ -10,7 +10,9 @@ from api_server.small_cluster import claim
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.names import DeviceID
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.live import ReadLimits, contexts, load_context
+from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.connection import contexts
+from dra_lab.sources.live.reading import load_context
 
 QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
 SMALL = ReadLimits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002, page=2)

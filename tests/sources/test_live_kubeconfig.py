@@ -16,7 +16,9 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.live import ReadLimits, contexts, load_context
+from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.connection import contexts
+from dra_lab.sources.live.reading import load_context
 
 QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
 SECRET = "s3cr3t-of-nobody"

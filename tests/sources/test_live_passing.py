@@ -10,7 +10,9 @@ from api_server.watched import QUICK, Watched
 from dra_lab.errors import InputError
 from dra_lab.findings import Severity
 from dra_lab.model.names import DeviceID
-from dra_lab.sources.live import FollowState, ReadLimits, load_context
+from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.following import FollowState
+from dra_lab.sources.live.reading import load_context
 
 GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
 SOON = ReadLimits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05, barred=0.01)

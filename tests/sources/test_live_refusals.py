@@ -11,7 +11,9 @@ from api_server.kubeconfig import plugin_user, untrusted, write_kubeconfig
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.findings import Severity
-from dra_lab.sources.live import ClusterFollower, FollowState, ReadLimits, load_context
+from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.following import ClusterFollower, FollowState
+from dra_lab.sources.live.reading import load_context
 
 pytestmark = pytest.mark.usefixtures("config")
 

@@ -11,7 +11,9 @@ from api_server.watched import QUICK, Watched
 from dra_lab.errors import InputError
 from dra_lab.model.names import DeviceID
 from dra_lab.sources import load_cluster
-from dra_lab.sources.live import ClusterFollower, FollowState, ReadLimits, load_context
+from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.following import ClusterFollower, FollowState
+from dra_lab.sources.live.reading import load_context
 
 GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
 

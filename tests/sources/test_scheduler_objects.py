@@ -15,7 +15,8 @@ from dra_lab import hierarchies, load_cluster
 from dra_lab.findings import Severity
 from dra_lab.sources import load_texts
 from dra_lab.sources.anonymise import anonymise
-from dra_lab.sources.live import ReadLimits, load_context
+from dra_lab.sources.live.client import ReadLimits
+from dra_lab.sources.live.reading import load_context
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from dra_lab.topology.hierarchies import hierarchy_findings
 

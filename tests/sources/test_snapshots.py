@@ -23,8 +23,9 @@ from dra_lab.errors import ExportError, ManifestError, SourceError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster, load_texts, samples
+from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.anonymise import anonymise
+from dra_lab.sources.samples import samples
 from dra_lab.sources.snapshot_info import OLD_DAYS
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from dra_lab.topology.locality import localities

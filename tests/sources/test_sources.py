@@ -17,8 +17,9 @@ from dra_lab.cli import main
 from dra_lab.errors import DraLabError, ManifestError, SourceError
 from dra_lab.manifests.versions import downgrade
 from dra_lab.shipped import samples_dir
-from dra_lab.sources import load_cluster, load_texts, samples
+from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.files import MAX_FILE_BYTES
+from dra_lab.sources.samples import samples
 
 SAMPLES = [sample.name for sample in samples()]
 

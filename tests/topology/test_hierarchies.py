@@ -19,7 +19,7 @@ from dra_lab.model.topologies import (
     TopologyObject,
     TopologySpec,
 )
-from dra_lab.topology import hierarchies, hierarchy_findings
+from dra_lab.topology.hierarchies import hierarchies, hierarchy_findings
 
 GKE = "cloud.google.com/gce-topology-"
 AWS = "topology.k8s.aws/network-node-layer-"

@@ -13,7 +13,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
 from dra_lab.model.queues import Configuration
 from dra_lab.model.topologies import ResourceFlavor, ResourceFlavorSpec
-from dra_lab.topology import hierarchy_findings
+from dra_lab.topology.hierarchies import hierarchy_findings
 
 AWS = "topology.k8s.aws/network-node-layer-"
 LONG = f"{'d' * 60}.example/{'k' * 10}"

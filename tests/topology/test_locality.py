@@ -12,9 +12,9 @@ from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
 from dra_lab import load_cluster
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import DeviceID
-from dra_lab.topology import DISTANCES, distance, level_value, localities, node_graph, node_tree, skipped_devices
-from dra_lab.topology.bandwidth import pair_paths
-from dra_lab.topology.locality import Locality, Place, device_names
+from dra_lab.topology.locality import device_names, localities, skipped_devices
+from dra_lab.topology.node_tree import node_graph, node_tree
+from dra_lab.topology.places import DISTANCES, Locality, Place, distance, level_value, pair_paths
 
 
 def places(world, node: str = "n1"):

@@ -78,7 +78,7 @@ def test_a_question_about_the_file_is_shown_and_answered(tmp_path):
 
 def test_the_meters_count_what_is_free(session):
     bar = ClusterBar(session)
-    assert [(row["label"], row["text"]) for row in bar.meters] == [("GPUs", "18 of 32 free"), ("NICs", "21 of 28 free")]
+    assert [(row["kind"], row["text"]) for row in bar.meters] == [("GPUs", "18 of 32 free"), ("NICs", "21 of 28 free")]
     full = {"node": FULL, "kind": "GPUs", "used": 8, "total": 8, "text": "0 of 8 free"}
     assert full in bar.node_use
 

@@ -29,7 +29,7 @@ def shown(session, view, **message) -> dict:
     """
     if message:
         say(view, **message)
-    assert session.fleet.wait(60)
+    assert session.wait(60)
     assert session.exporting.wait(60)
     session.events.emit("export")
     return view.export
@@ -114,7 +114,7 @@ def test_a_workload_is_planned_with_its_own_replicas(sheet, tmp_path):
     shown(session, view, type="choose-export", workload=str(tmp_path / "work.yaml"))
     assert "2 replicas" in view.export["plain"]["sentence"]
     assert "work.yaml" in [file["name"] for file in view.export["files"]]
-    assert [row["path"] for row in view.export["templates"]] == ["spec.template"]
+    assert [row["name"] for row in view.export["templates"]] == ["spec.template"]
 
 
 def test_the_container_and_the_way_of_changing_a_workload_are_chosen(sheet, tmp_path):

@@ -113,7 +113,7 @@ def test_a_node_card_says_why_devices_are_stranded(fleet):
     session, view = fleet
     node = next(row[0] for row in view.fleet_bars["rows"] if row[7])
     view.fleet_chosen = node
-    session.fleet.wait(30)
+    session.fleet.stranding.wait(30)
     why = view.fleet_card["why"]
     assert why["title"] == f"Why not more on {node}?"
     assert [row["request"] for row in why["requests"]] == ["nic"]

@@ -48,7 +48,7 @@ class Walk:
             getattr(self, name)()
         except DraLabError as error:
             self.done[-1] += f" (refused: {error})"
-        jobs = (self.bar.loading, self.session, self.session.fleet, self.session.comparing)
+        jobs = (self.bar.loading, self.session, self.session.comparing)
         await asyncio.sleep(0.02)
         while not all(job.wait(0.0) for job in jobs):  # noqa: ASYNC110  the jobs are threads
             await asyncio.sleep(0.02)

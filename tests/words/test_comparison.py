@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from dra_lab.model.layers import read_layer
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.words.comparison import (
+    changed_lines,
     comparison_csv,
     comparison_json,
     comparison_parts,
     comparison_rows,
     comparison_sentence,
     differ,
-    yaml_diff,
 )
 from dra_lab.words.document import as_html, as_markdown
 
@@ -58,7 +58,7 @@ def test_two_measures_of_kube_scheduler_are_two_rows():
     simulated = replace(ONE, name="simulated", simulation="kube-scheduler allocates 2 of 2 pairs.")
     every, here = (row((simulated, TWO), key) for key in ("scheduler", "scheduler-node"))
     assert [cell.text for cell in every.cells] == ["allocates 2 of 2 pairs", "–"]
-    assert [cell.text for cell in here.cells] == ["as good as the plan", "allocates nothing"]
+    assert [cell.text for cell in here.cells] == ["picks an equally good set", "finds nothing"]
 
 
 def test_the_plans_own_node_is_left_out_once_all_are_simulated():
@@ -89,7 +89,7 @@ def test_plans_that_differ_in_their_names_alone_are_the_same():
 def test_another_manifest_is_a_difference_and_its_lines_have_signs():
     other = replace(ONE, name="other", yaml="a: 2\n")
     assert differ((ONE, other))
-    assert yaml_diff(ONE, other) == ("-a: 1", "+a: 2")
+    assert changed_lines(ONE.yaml, other.yaml) == ("-a: 1", "+a: 2")
 
 
 def test_every_form_has_the_same_rows():

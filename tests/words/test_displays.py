@@ -14,6 +14,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import GoalRegret, PlacedPod, Placement, Regret
 from dra_lab.model.plan import Plan, PlanStatus, plan_of_pod
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
@@ -78,7 +79,7 @@ def test_a_plan_on_very_many_nodes_names_some_of_each_sort():
 
 
 def test_print_tells_a_fleet_plan_and_its_repr_is_one_line():
-    plan = Plan(PlanStatus.INFEASIBLE, (Workload("train", (ClaimSketch(),), replicas=3),))
+    plan = Plan(PlanStatus.INFEASIBLE, Question((Workload("train", (ClaimSketch(),), replicas=3),)))
     assert str(plan) == in_words(plan)
     assert "0 of 3 replicas" in repr(plan)
 
@@ -86,7 +87,7 @@ def test_print_tells_a_fleet_plan_and_its_repr_is_one_line():
 SCRIPT = "<script>alert(1)</script>"
 FLEET = Plan(
     PlanStatus.FEASIBLE,
-    (Workload(SCRIPT, (), replicas=3),),
+    Question((Workload(SCRIPT, (), replicas=3),)),
     pods=tuple(PlacedPod(SCRIPT, at, f"n{at // 2}", ()) for at in range(3)),
     goals=(GoalValue("unplaced", 0, 0, proven=True), GoalValue("nodes", 2, 1)),
     shortfalls=(Shortfall(SCRIPT, SCRIPT, SCRIPT, advice=SCRIPT),),
@@ -110,7 +111,7 @@ def test_an_answer_about_a_fleet_is_shown_in_words_and_escaped(shell, answer, wo
 def test_nodes_that_hold_the_same_are_one_row(shell):
     many = Plan(
         PlanStatus.FEASIBLE,
-        (Workload("w", (), replicas=600),),
+        Question((Workload("w", (), replicas=600),)),
         pods=tuple(PlacedPod("w", n, f"n{n % 300}", ()) for n in range(600)),
     )
     shown, _ = shell.display_formatter.format(many)

@@ -15,6 +15,7 @@ from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded,
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.placement import PlacedPod
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -47,7 +48,7 @@ def plan(cluster) -> Plan:
 
 def a_fleet(status: PlanStatus, *goals: GoalValue, wanted: int = 8) -> Plan:
     """Return a plan with goals and nothing placed."""
-    return Plan(status, (Workload("w", (), replicas=wanted),), goals=goals)
+    return Plan(status, Question((Workload("w", (), replicas=wanted),)), goals=goals)
 
 
 def test_what_is_not_proven_is_reported_with_its_bound():
@@ -114,7 +115,7 @@ def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
 def test_many_nodes_that_hold_the_same_are_one_row():
     """Above MANY nodes, equal ones stand in one row of the text with their number; JSON names every one."""
     names = tuple(f"n{number:02}" for number in range(60))
-    plan = Plan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=60),), pods=tuple(map(on, names)))
+    plan = Plan(PlanStatus.OPTIMAL, Question((Workload("w", (), replicas=60),)), pods=tuple(map(on, names)))
     lost = Stranded(("c",), (StrandedKind("gpu", 60, 0, 0),), (StrandedNodes(names, (StrandedKind("gpu", 1, 0, 0),)),))
     text = as_text(plan_parts(plan, after=AfterPlan(stranded=lost)))
     assert text.count("n00, n01 and 58 more") == 2
@@ -129,7 +130,7 @@ def on(node):
 def test_the_short_form_names_eight_nodes_and_counts_the_others():
     """A long list of nodes is for -v and JSON."""
     replicas = tuple(on(f"node-{number:02}") for number in range(11))
-    plan = Plan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=11),), pods=replicas)
+    plan = Plan(PlanStatus.OPTIMAL, Question((Workload("w", (), replicas=11),)), pods=replicas)
     text = as_text(short_parts(plan))
     assert (text.count("node-"), "and 3 more" in text) == (8, True)
 
@@ -137,7 +138,7 @@ def test_the_short_form_names_eight_nodes_and_counts_the_others():
 def test_names_are_printable():
     bad = "w\x1b[2J\u202e"
     for text in (
-        as_text(plan_parts(Plan(PlanStatus.STOPPED, (Workload(bad, (), replicas=1),)))),
+        as_text(plan_parts(Plan(PlanStatus.STOPPED, Question((Workload(bad, (), replicas=1),))))),
         headroom_sentence(Headroom(bad, Bounded(1, 1))),
     ):
         assert not {"\x1b", "\u202e"} & set(text)
@@ -146,10 +147,10 @@ def test_names_are_printable():
 def test_scenarios_are_rows_with_their_errors(cluster):
     wanted = [Workload("pairs", read_sketch(PAIRS), replicas=8)]
     asked = [
-        Scenario("a", cluster, wanted),
-        Scenario("b", cluster, read_sketch(PAIRS), node="nowhere"),
+        Scenario("a"),
+        Scenario("b", what=read_sketch(PAIRS), node="nowhere"),
     ]
-    rows = frame(plan_scenarios(asked, jobs=1, progress=False)).to_dict("records")
+    rows = frame(plan_scenarios(cluster, wanted, asked, jobs=1, progress=False)).to_dict("records")
     assert [rows[0][key] for key in ("status", "placed", "wanted")] == ["optimal", 4, 8]
     assert (rows[1]["status"], "nowhere" in rows[1]["error"]) == ("not answered", True)
 

@@ -11,6 +11,7 @@ from dra_lab import load_cluster
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import chart
 from dra_lab.pictures.hardware import hardware_svg
@@ -35,7 +36,7 @@ def _palette(cluster: Cluster) -> str:
 
 
 def _fleet(cluster: Cluster) -> str:
-    return as_text(plan_parts(Plan(PlanStatus.STOPPED, ()), after=AfterPlan(unread=unread_words(cluster))))
+    return as_text(plan_parts(Plan(PlanStatus.STOPPED, Question(())), after=AfterPlan(unread=unread_words(cluster))))
 
 
 def _report(cluster: Cluster) -> str:

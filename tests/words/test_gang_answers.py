@@ -24,6 +24,7 @@ from dra_lab.model.headroom import Bounded, Fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.words import workload_words as words
@@ -48,7 +49,7 @@ def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | Non
     )
     missing = sum(one.replicas for one in wanted) - placed
     goals = (GoalValue(GANGS, missing, missing if bound is None else bound, bound is None),)
-    return Plan(status, wanted, pods=pods, goals=goals, where=tuple(headroom))
+    return Plan(status, Question(wanted), pods=pods, goals=goals, where=tuple(headroom))
 
 
 HEADROOM = (Fit("train", "domain", ("b", "r1"), Bounded(0, 0), Bounded(3, 3), 4, 4, ("2 nodes cordoned",)),)
@@ -93,7 +94,7 @@ def test_claims_that_pods_share_are_named():
         for group, name in (("worker", "worker-0"), ("", "shared-1"))
     )
     train = Workload("train", groups, shared_claims=(disk,))
-    found = Plan(PlanStatus.OPTIMAL, (train,), pods=pods, shared=shared)
+    found = Plan(PlanStatus.OPTIMAL, Question((train,)), pods=pods, shared=shared)
     assert [tuple(row) for row in shared_table(found).rows] == [
         ("train 0", "nic", "2 of worker", "n1", "d.example/n1/worker-0"),
         ("train 0", "disk", "all 3", "n1", "d.example/n1/shared-1"),
@@ -122,13 +123,14 @@ def test_a_choice_says_what_starts_and_what_is_trapped():
     choice = GangChoice(replay, (1, 2), ("b/r1",))
     line = choice_sentence(choice, gang(replicas=3))
     assert line == (
-        "Kueue 0.20: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit."
+        "Kueue 0.20 does not start it: it waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the "
+        "claims do not fit."
     )
 
 
 def test_a_verdict_is_printed_with_its_domains():
     replay = GangReplay("Kueue 0.20", GangVerdict.NO, "it waits there", (DomainReplay("<b>n1", 1, 2, 3),))
-    assert in_words(replay).split("\n")[0] == "Kueue 0.20: no. It waits there."
+    assert in_words(replay).split("\n")[0] == "Kueue 0.20 does not start it: it waits there."
     assert in_words(replay).split("\n")[-1].split() == ["<b>n1", "1", "to", "2", "3"]
     assert "<b>" not in in_html(replay)
 

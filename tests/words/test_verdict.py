@@ -10,13 +10,12 @@ from small_plans import a_plan
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.goals import GOAL_WORDS, GoalValue
 from dra_lab.model.headroom import Bounded, Headroom
-from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import ClaimSketch, How
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.comparison import ROWS
-from dra_lab.words.facts import GLOSSARY, goal_words, proof_words, taken_words
+from dra_lab.words.facts import GLOSSARY, goal_words, proof_words
 from dra_lab.words.verdict import cause, fixes, pairs_note, tiles
 
 
@@ -132,10 +131,6 @@ def test_an_unproven_plan_names_what_is_open_with_its_bound():
     goals = (GoalValue("numa", 3, 1), GoalValue("unpaired", 1, 0, of=2))
     words = proof_words(a_plan(status=PlanStatus.FEASIBLE, goals=goals))
     assert words == "best so far, not proven (3 NUMA nodes, bound 1; 1 of 2 GPUs paired, bound 2 of 2)"
-
-
-def test_a_search_that_was_stopped_is_not_known():
-    assert taken_words(a_plan(), FirstFit(FirstFitStatus.STOPPED, steps=7)) == "not known, stopped after 7 steps"
 
 
 def test_every_goal_and_every_row_of_a_comparison_has_a_meaning():

@@ -17,7 +17,7 @@ const BAR: ClusterBarModel = {
   counts: {},
   details: [["Cluster", "sample:a"]],
   example: true,
-  meters: [{ label: "GPUs", text: "18 of 32 free", used: 14, total: 32 }],
+  meters: [{ kind: "GPUs", text: "18 of 32 free", used: 14, total: 32 }],
   node_use: [{ node: "n1", kind: "GPUs", used: 3, total: 8, text: "5 of 8 free" }],
   findings: [],
   follow: {},

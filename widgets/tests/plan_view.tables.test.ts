@@ -82,7 +82,7 @@ test("a colour can only be a colour", async () => {
 });
 
 test("counts after each test are a table, and text of a cluster stays text", async () => {
-  const { el, model } = plan({ reasons: [{ rule: "link", message: "no" }] });
+  const { el, model } = plan({ reasons: [{ rule: "link", subject: "", message: "no" }] });
   model.set("why", {
     lines: [`Fragmentation: ${HOSTILE}`],
     tried: ["Tried in vain"],

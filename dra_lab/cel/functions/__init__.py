@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dra_lab.cel.functions import addition, addresses, formats, lists, quantities, strings
+from dra_lab.cel.functions import addresses, lists, strings
 from dra_lab.cel.functions.declare import Declarations
 
 
@@ -14,9 +14,13 @@ def declarations(*, typed: bool) -> list[Any]:
     With `typed` they are for the checker, without for the runner (see `declare`).
     """
     found = Declarations()
-    for library in (quantities, strings, lists, addresses, formats, addition):
+    addresses.declare_quantities(found)
+    for library in (strings, lists, addresses):
         library.declare(found)
+    strings.declare_formats(found)
+    lists.declare_addition(found)
     if not typed:
-        for runners in (lists, addresses, formats):
-            runners.declare_for_runner(found)
+        lists.declare_for_runner(found)
+        addresses.declare_for_runner(found)
+        strings.declare_formats_for_runner(found)
     return found.engine_declarations(typed=typed)

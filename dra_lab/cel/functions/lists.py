@@ -11,7 +11,17 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.declare import INCLUDES_LIMIT, RANGE_LIMIT, SCALARS, TIMES, Declarations, bound_pairs, equal
+from dra_lab.cel.functions.declare import (
+    INCLUDES_LIMIT,
+    LIST_LIMIT,
+    RANGE_LIMIT,
+    SCALARS,
+    TEXT_LIMIT,
+    TIMES,
+    Declarations,
+    bound_pairs,
+    equal,
+)
 from dra_lab.cel.values import QUANTITY, SEMVER, plain
 
 _T = cel.Type
@@ -153,7 +163,7 @@ def declare(into: Declarations) -> None:
 
 
 def declare_for_runner(into: Declarations) -> None:
-    """Add what the checker has from the engine's configuration (`configuration`), and only the runner needs from us.
+    """Add what the checker has from `checked_configuration`, and only the runner needs from us.
 
     Each function that returns durations or timestamps has a second name for them (`max@duration`), which
     `rewrite.prepare` inserts.
@@ -177,3 +187,52 @@ def _declare_returning(into: Declarations, suffix: str, result: Any, mapped: Any
     into.add(f"distinct{suffix}", result, [items], _distinct, member=True)
     into.add(f"reverse{suffix}", result, [items], lambda v: plain(v)[::-1], member=True)
     into.add(f"@map_of{suffix}", mapped, [items], _map_of)
+
+
+# --------------------------------------------------------------------- addition with a bound
+# `+` where it may build texts or lists: with a bound, because doubling a text a few times exhausts the memory.
+# `rewrite.prepare` puts `@add` in place of `+` on texts, lists and values of unknown type. Kubernetes stops such a
+# selector at run time by its cost (a tenth of a unit for each character, at most 1,000,000 units).
+
+_INT64, _UINT64 = 2**63, 2**64
+
+
+def _text(left: Any, right: Any) -> Any:
+    if len(left) + len(right) > TEXT_LIMIT:
+        raise ValueError(f"+: the result would be longer than {TEXT_LIMIT} characters")
+    return left + right
+
+
+def _list(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    if len(left) + len(right) > LIST_LIMIT:
+        raise ValueError(f"+: the result would have more than {LIST_LIMIT} elements")
+    return plain(left) + plain(right)
+
+
+def _int(left: int, right: int) -> int:
+    total = left + right
+    if not -_INT64 <= total < _INT64:
+        raise ValueError("integer overflow")
+    return total
+
+
+def _uint(left: int, right: int) -> int:
+    total = left + right
+    if total >= _UINT64:
+        raise ValueError("unsigned integer overflow")
+    return total
+
+
+def _other(left: Any, right: Any) -> Any:
+    return left + right
+
+
+def declare_addition(into: Declarations) -> None:
+    """Add `@add` for every pair of kinds that `+` takes."""
+    for kind, body in ((_T.STRING, _text), (_T.BYTES, _text), (_T.List(_T.DYN), _list), (_T.INT, _int)):
+        into.add("@add", kind, [kind, kind], body)
+    into.add("@add", _T.UINT, [_T.UINT, _T.UINT], _uint)
+    into.add("@add", _T.DOUBLE, [_T.DOUBLE, _T.DOUBLE], _other)
+    into.add("@add", _T.DURATION, [_T.DURATION, _T.DURATION], _other)
+    into.add("@add", _T.TIMESTAMP, [_T.TIMESTAMP, _T.DURATION], _other)
+    into.add("@add", _T.TIMESTAMP, [_T.DURATION, _T.TIMESTAMP], _other)

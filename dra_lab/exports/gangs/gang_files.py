@@ -11,18 +11,18 @@ from msgspec import Struct
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, kustomization, target_record
 from dra_lab.exports.gangs import kai, kueue, pod_group, volcano
-from dra_lab.exports.gangs.compute_domain import (
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_parts, priority_class
+from dra_lab.exports.gangs.level_keys import (
     channel_findings,
     compute_domain,
     drawn_channel_finding,
     draws_channel,
     needs_nvlink,
+    pin_affinity,
+    same_level,
 )
-from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_parts, priority_class
-from dra_lab.exports.gangs.level_keys import pin_affinity, same_level
 from dra_lab.exports.gangs.own_workload import Edit, own_workload
 from dra_lab.exports.readme import file_list
-from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
@@ -34,11 +34,12 @@ from dra_lab.model.queues import KUEUE_VERSION
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease, release_of
 from dra_lab.model.workload import Workload
 from dra_lab.scheduler.kueue.quota_verdict import quota_findings
-from dra_lab.sketch.claim_objects import Affinity, Target
+from dra_lab.sketch.claim_objects import Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import marked_up, printable
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_json, plan_outcome
+from dra_lab.words.scheduler_sentences import Simulation
 
 Pin = Sequence[str] | Mapping[int, Sequence[str]]
 """The path of a planned domain, or that of each copy of the gang by its number."""
@@ -103,7 +104,10 @@ def gang_files(
     target = release_of(release, DEFAULT_RELEASE)
     if scheduler == "kube-scheduler":
         pod_group.pod_group_version(target)
-    pins = [_pin(hierarchy, pin, number) for number in range(gang.replicas)]
+    if isinstance(pin, str):
+        raise InputError(f"the pin {pin!r} must be a path, such as ({pin!r},)")
+    paths = [pin.get(number, ()) if isinstance(pin, Mapping) else pin or () for number in range(gang.replicas)]
+    pins = [pin_affinity(hierarchy, path) if path else () for path in paths]
     once = SCHEDULERS[scheduler].shared_templates
     where = Target(target, namespace=namespace)
     parts = gang_parts(gang, hierarchy, where, cluster=cluster, queue=queue, pins=pins, shared_templates=once)
@@ -126,12 +130,14 @@ def _examples(scheduler: str, parts: GangParts) -> Bundle:
 def _own(scheduler: str, parts: GangParts, workload: WorkloadFile, *, has_claims: bool) -> Bundle:
     """Return a gang as a person's own workload."""
     chosen = SCHEDULERS[scheduler]
-    own = own_workload(scheduler, parts, workload, chosen.objects(parts), chosen.edit, has_claims=has_claims)
+    patched, objects, lacking = own_workload(
+        scheduler, parts, workload, chosen.objects(parts), chosen.edit, has_claims=has_claims
+    )
     texts = {file: text for file, text in parts.texts.items() if not has_claims or file.startswith("deviceclass-")}
-    found = _written(scheduler, parts, own.objects, own.patched.findings, texts)
-    name = own.patched.name if own.patched.name not in (*found.texts, *_RESERVED) else f"workload-{own.patched.name}"
-    sentences = (*found.not_expressed, *own.not_expressed)
-    return replace(found, texts={**found.texts, name: own.patched.text}, not_expressed=sentences, workload=name)
+    found = _written(scheduler, parts, objects, patched.findings, texts)
+    name = patched.name if patched.name not in (*found.texts, *_RESERVED) else f"workload-{patched.name}"
+    sentences = (*found.not_expressed, *lacking)
+    return replace(found, texts={**found.texts, name: patched.text}, not_expressed=sentences, workload=name)
 
 
 def _written(
@@ -165,13 +171,6 @@ def _lost_levels(parts: GangParts, cannot: Sequence[Cannot]) -> Iterator[Finding
         yield Finding(
             "gang-level-lost", Severity.ERROR, parts.gang.name, message, "Pin a planned domain, or change the gang."
         )
-
-
-def _pin(hierarchy: Hierarchy | None, pin: Pin | None, number: int) -> Affinity:
-    path = pin.get(number, ()) if isinstance(pin, Mapping) else pin or ()
-    if isinstance(path, str):
-        raise InputError(f"the pin {path!r} must be a path, such as ({path!r},)")
-    return pin_affinity(hierarchy, path) if path else ()
 
 
 def _pin_findings(parts: GangParts, pin: Pin | None) -> tuple[Finding, ...]:

@@ -9,8 +9,16 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
-from dra_lab.exports.gangs.compute_domain import CHANNEL, channel_entry, clique_affinity, needs_channel
-from dra_lab.exports.gangs.level_keys import is_host, label_of, same_level, topology_of
+from dra_lab.exports.gangs.level_keys import (
+    CHANNEL,
+    channel_entry,
+    clique_affinity,
+    is_host,
+    label_of,
+    needs_channel,
+    same_level,
+    topology_of,
+)
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.pod_templates import PodField

@@ -15,7 +15,7 @@ from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Obje
 from dra_lab.exports.gangs.level_keys import level_labels, topology_of
 from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
 from dra_lab.findings import Finding, Severity
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.sketch.claim_objects import labels
 
 POD_GROUP = "scheduling.run.ai/v2alpha2"
@@ -47,7 +47,10 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     subgroups, leaves = _tree(parts)
     found = {"podgroup.yaml": [_pod_group(parts, name, subgroups) for name in parts.copies]}
     if any(map(parts.label, parts.wanted_levels)) and not topology_of(parts.hierarchy, _OWN):
-        found["kai-topology.yaml"] = [_topology(parts)]
+        name, levels = parts.topology_name(_OWN), [{"nodeLabel": label} for label in level_labels(parts.hierarchy)]
+        metadata = {"name": name, "labels": labels(name, "topology")}
+        topology = {"apiVersion": TOPOLOGY, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}}
+        found["kai-topology.yaml"] = [topology]
     copies = range(len(parts.copies))
     found["job.yaml"] = [_job(parts, copy, leaf) for copy in copies for leaf in leaves]
     return found
@@ -69,20 +72,14 @@ def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
             inner = {"name": f"{head['name']}-{number}", "parent": head["name"]}
             cut(group, inner, size, size, finer, below)
 
-    if not _several(parts):
-        (group,) = parts.groups
-        return [], [_Leaf(group, "", group.pods)]
+    one = parts.groups[0]
+    levels = (one.own or one.group.prefer_level) and (parts.gang.level or parts.gang.prefer_level)
+    if len(parts.groups) == 1 and not one.slices and not levels:
+        return [], [_Leaf(one, "", one.pods)]
     for group in parts.groups:
         own = _constraint(parts, group.own, group.group.prefer_level)
         cut(group, {"name": group.name}, group.pods, group.least, group.slices, own)
     return subgroups, leaves
-
-
-def _several(parts: GangParts) -> bool:
-    if len(parts.groups) > 1 or parts.groups[0].slices:
-        return True
-    one = parts.groups[0]
-    return bool(one.own or one.group.prefer_level) and bool(parts.gang.level or parts.gang.prefer_level)
 
 
 def _constraint(parts: GangParts, required: str, preferred: str) -> Object:
@@ -120,13 +117,6 @@ def _job(parts: GangParts, copy: int, leaf: _Leaf) -> Object:
     )
     name = f"{parts.copies[copy]}-{leaf.subgroup or leaf.group.name}"
     return job(parts, name, leaf.pods, template, labels=queue, annotations={OWN_GROUP: "true"})
-
-
-def _topology(parts: GangParts) -> Object:
-    name = parts.topology_name(_OWN)
-    levels = [{"nodeLabel": label} for label in level_labels(parts.hierarchy)]
-    metadata = {"name": name, "labels": labels(name, "topology")}
-    return {"apiVersion": TOPOLOGY, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}}
 
 
 def edit(value: Any, parts: GangParts, places: Places) -> None:

@@ -11,9 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
 from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Object, Places, job
-from dra_lab.exports.gangs.level_keys import is_host, topology_of
+from dra_lab.exports.gangs.level_keys import CHANNEL_CLASS, is_host, topology_of
 from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.queues import DEVICE_CHECK, SLICED_GROUPS, kueue_gate

@@ -13,15 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs import volcano
 from dra_lab.exports.gangs.gang_parts import GangParts, Object, Places
 from dra_lab.exports.workload import Patched, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
-from dra_lab.manifests.pod_templates import value_at
-from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.manifests.yaml_text import load_yaml, value_at
 from dra_lab.model.queues import KUEUE_VERSION
 
 EXAMPLES = ("job.yaml", "jobset.yaml", "volcano-job.yaml", "computedomain.yaml")
@@ -41,14 +38,6 @@ _WITH_GROUP = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet
 Edit = Callable[[Any, GangParts, Places], None]
 
 
-class OwnWorkload(Struct, frozen=True):
-    """A workload with the fields of a gang, the objects beside it, and what its kind cannot express."""
-
-    patched: Patched
-    objects: Mapping[str, list[Object]]
-    not_expressed: tuple[str, ...]
-
-
 def own_workload(
     scheduler: str,
     parts: GangParts,
@@ -57,8 +46,8 @@ def own_workload(
     change: Edit,
     *,
     has_claims: bool,
-) -> OwnWorkload:
-    """Return a person's workload as one gang for a scheduler, with the objects of `made` that the gang needs beside it.
+) -> tuple[Patched, Mapping[str, list[Object]], tuple[str, ...]]:
+    """Return a person's workload as one gang for a scheduler, the objects of `made` beside it, and what its kind lacks.
 
     The gang has one copy or, for a LeaderWorkerSet, as many as it has replicas. The chosen templates of the file are
     those of the groups in their order, or all those of one group. `change` writes the fields of the scheduler into the
@@ -84,7 +73,7 @@ def own_workload(
         objects.pop("podgroup.yaml")  # KAI makes one for the owner of the pods
     if scheduler == "volcano" and not _is_volcano(workload):
         objects["podgroup.yaml"] = [volcano.own_group(parts)]
-    return OwnWorkload(patched, objects, tuple(_not_expressed(scheduler, parts, workload)))
+    return patched, objects, tuple(_not_expressed(scheduler, parts, workload))
 
 
 def _places(parts: GangParts, workload: WorkloadFile) -> Places:

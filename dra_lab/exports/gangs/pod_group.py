@@ -13,7 +13,7 @@ from dra_lab.errors import InputError
 from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places, job
 from dra_lab.exports.gangs.level_keys import repeated_values
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.claim_objects import pod_claim
 

@@ -40,7 +40,10 @@ def provisioning_request(
     there is room), or the full name of a class of a cloud provider. Raises InputError for an unknown class, if nothing
     has to be added, and for a gang with more groups than a request may have.
     """
-    chosen = _class_name(mode)
+    if "." not in mode and mode not in CLASSES:
+        similar = did_you_mean(mode, CLASSES)
+        raise InputError(f"class {mode!r} is not known{similar}; use {', '.join(CLASSES)}, or a full name with a dot")
+    chosen = f"{mode}.autoscaling.x-k8s.io" if mode in CLASSES else mode
     if not added.added:
         raise InputError("nothing has to be added, so there is nothing to request")
     release = KubernetesRelease(added.release)
@@ -60,15 +63,6 @@ def provisioning_request(
         findings += [one for one in parts.findings if one not in findings]
     every = sort_findings([*findings, *_findings(added)])
     return Bundle(documents, findings=every, scheduler="cluster-autoscaler", not_expressed=_not_expressed(added))
-
-
-def _class_name(mode: str) -> str:
-    if mode in CLASSES:
-        return f"{mode}.autoscaling.x-k8s.io"
-    if "." not in mode:
-        similar = did_you_mean(mode, CLASSES)
-        raise InputError(f"class {mode!r} is not known{similar}; use {', '.join(CLASSES)}, or a full name with a dot")
-    return mode
 
 
 def _objects(parts: GangParts, chosen: str) -> Iterator[Object]:

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from dra_lab.exports.gangs.pod_group import POD_GROUPS, not_by_default
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.manifests.pod_templates import pod_fields
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.queues import KUEUE_VERSION
 from dra_lab.model.release import KubernetesRelease

@@ -14,8 +14,7 @@ from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Obje
 from dra_lab.exports.gangs.level_keys import is_host, pin_affinity
 from dra_lab.exports.workload import mapping_in, pod_metadata
 from dra_lab.findings import Finding, Severity
-from dra_lab.manifests.pod_templates import value_at
-from dra_lab.model.hierarchy import Domain
+from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.workload import HOST
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import ObjectNames, object_name
@@ -135,20 +134,13 @@ def _hyper_nodes(parts: GangParts) -> list[Object]:
         if members or hosts:
             members += [_inner(hosts[node]) if hosts else _node(node) for node in rest]
         else:
-            members = _by_label(parts, domain) or [_node(node) for node in rest]
+            wanted = {str(one["key"]): str(one["values"][0]) for one in pin_affinity(tree, domain.path)}
+            by_label = {"type": "Node", "selector": {"labelMatch": {"matchLabels": wanted}}}
+            members = [_node(node) for node in rest] if HOSTNAME in wanted else [by_label]
         tier = _tier_of(parts, level.name)
         assert tier is not None
         found.append(_hyper_node(below[domain.path], tier, level.name, members))
     return found
-
-
-def _by_label(parts: GangParts, domain: Domain) -> list[Object]:
-    """Return the member that selects the nodes of a domain by labels, or nothing if no labels do."""
-    wanted = pin_affinity(parts.hierarchy, domain.path)
-    if any(one["key"] == HOSTNAME for one in wanted):
-        return []
-    matched = {str(one["key"]): str(one["values"][0]) for one in wanted}
-    return [{"type": "Node", "selector": {"labelMatch": {"matchLabels": matched}}}]
 
 
 def _hyper_node(name: str, tier: int, tier_name: str, members: list[Object]) -> Object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, a_kind
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import Plan
@@ -73,4 +73,4 @@ def _of_several(answer: Any) -> Mapping[str, Callable[[], alt.TopLevelMixin]]:
         return {"scenarios": lambda: scenarios_chart(several)}
     if several and all(isinstance(one, Headroom) for one in several):
         return {"fits": lambda: fits_chart(several)}
-    raise InputError(f"answer is a cluster, or what a question returned, not a {type(answer).__name__}")
+    raise InputError(f"answer is a cluster, or what a question returned, not {a_kind(answer)}")

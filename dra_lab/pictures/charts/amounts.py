@@ -91,9 +91,12 @@ def node_amounts(cluster: Cluster, fleet: Plan | None = None, stranded: Stranded
     # a device that several nodes see is counted on the first of them, so that with such devices every node counts
     changed = _parts(cluster, cluster.node_names if used and cluster.network_slices else used, _planned(fleet))
     found = _without_pods(cluster) | {key: _amounts(cluster, key, parts) for key, parts in changed.items()}
-    for key, lost in _lost(stranded).items():
-        if key in found:
-            found[key] = _with_stranded(found[key], lost)
+    # what is stranded for certain; of nodes that share devices, it is one number for all of them
+    for row in (row for row in (stranded.nodes if stranded is not None else ()) if not row.together):
+        for key, least in (((name, kind.kind), kind.least) for name in row.nodes for kind in row.kinds):
+            if key in found:
+                lost = min(found[key].free, float(least))
+                found[key] = replace(found[key], stranded=lost, free=found[key].free - lost)
     return tuple(found.values())
 
 
@@ -133,17 +136,6 @@ def _parts(
 def amount_names(cluster: Cluster, kinds: Iterable[str] = KINDS) -> Mapping[str, str]:
     """Return the word for the devices of each kind, marked if every device of the kind is guessed."""
     return {kind: kind_words(KINDS[kind], guessed=kind in guessed_only(cluster)) for kind in kinds}
-
-
-def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:
-    """Return what is stranded for certain by (node, kind); of nodes that share devices, one number, it is not known."""
-    rows = [row for row in (stranded.nodes if stranded is not None else ()) if not row.together]
-    return {(name, kind.kind): kind.least for row in rows for name in row.nodes for kind in row.kinds}
-
-
-def _with_stranded(amounts: Amounts, stranded: int) -> Amounts:
-    lost = min(amounts.free, float(stranded))
-    return replace(amounts, stranded=lost, free=amounts.free - lost)
 
 
 def _planned(fleet: Plan | None) -> Mapping[DeviceID, Mapping[str, Fraction]]:

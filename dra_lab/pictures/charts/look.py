@@ -11,6 +11,7 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from dra_lab._workarounds import defer_iri_grammar
@@ -56,28 +57,10 @@ class _Offline:
         return self._plain
 
 
-class OfflineChart(_Offline, alt.Chart):
-    """An `altair.Chart` that JupyterLab draws without a network."""
-
-
-class OfflineLayers(_Offline, alt.LayerChart):
-    """An `altair.LayerChart` that JupyterLab draws without a network."""
-
-
-class OfflineFacets(_Offline, alt.FacetChart):
-    """An `altair.FacetChart` that JupyterLab draws without a network."""
-
-
-class OfflineColumn(_Offline, alt.VConcatChart):
-    """An `altair.VConcatChart` that JupyterLab draws without a network."""
-
-
-_OFFLINE: Mapping[type, type] = {
-    alt.Chart: OfflineChart,
-    alt.LayerChart: OfflineLayers,
-    alt.FacetChart: OfflineFacets,
-    alt.VConcatChart: OfflineColumn,
-}
+@cache
+def _offline(kind: type) -> type:
+    """Return charts of a kind that JupyterLab draws without a network."""
+    return type(f"Offline{kind.__name__}", (_Offline, kind), {})
 
 
 def finish(chart: C, heading: str, subtitle: Sequence[str], plain: str) -> C:
@@ -91,7 +74,7 @@ def finish(chart: C, heading: str, subtitle: Sequence[str], plain: str) -> C:
         },
     )
     # Altair takes every plain assignment for a part of the chart.
-    object.__setattr__(titled, "__class__", _OFFLINE[type(titled)])
+    object.__setattr__(titled, "__class__", _offline(type(titled)))  # type: ignore[arg-type]
     object.__setattr__(titled, "_plain", "\n".join([clean(heading), *lines, "", plain]).rstrip())
     return titled
 
@@ -111,6 +94,11 @@ def _following(spec: dict[str, Any]) -> dict[str, Any]:
 def data_of(rows: Sequence[Row]) -> alt.Data:
     """Return rows as the data of a chart; they go into it as they are, so no limit on their number applies."""
     return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
+def tips(titles: Mapping[str, str]) -> list[alt.Tooltip]:
+    """Return what is shown over a mark: fields with their titles, "" for the name of the field."""
+    return [alt.Tooltip(field, title=title) if title else alt.Tooltip(field) for field, title in titles.items()]
 
 
 def by_row() -> alt.EncodingSortField:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import NODE, Headroom, Stranded
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.charts.amounts import AMOUNT_STATES, Amounts, ChartState, amount_names, node_amounts
+from dra_lab.pictures.charts.amounts import AMOUNT_STATES, ChartState, amount_names, node_amounts
 from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.words.document import clean, number_words, plain_table
 from dra_lab.words.facts import KINDS, counted
@@ -47,27 +47,27 @@ class Band:
         return {"row": at, "node": clean(self.label), "nodes": len(self.nodes), "which": clean(names + more)}
 
 
-def of_nodes(values: Mapping[str, Sequence[float]], most: int = MOST_ROWS) -> tuple[tuple[Band, ...], str]:
+def of_nodes(values: Mapping[str, Sequence[float]]) -> tuple[tuple[Band, ...], str]:
     """Return the rows for nodes with their values, and in words what a row is ("" where it is one node).
 
-    Up to `most` nodes have one row each, by name. Above that, identical nodes share a row, the highest values first. If
-    there are still too many rows, nodes are sorted by their values and split into `most` bands of similar size. No node
-    is left out.
+    Up to MOST_ROWS nodes have one row each, by name. Above that, identical nodes share a row, the highest values first.
+    If there are still too many rows, nodes are sorted by their values and split into bands of similar size. No node is
+    left out.
     """
-    if len(values) <= most:
+    if len(values) <= MOST_ROWS:
         return tuple(_band(name, (name,), values) for name in sorted(values)), ""
     ordered = sorted(values, key=lambda name: ([-value for value in values[name]], name))
     classes = [tuple(group) for _, group in groupby(ordered, key=lambda name: tuple(values[name]))]
     total = f"{len(values):,} nodes"
-    if len(classes) <= most:
+    if len(classes) <= MOST_ROWS:
         rows = tuple(_band(f"{c[0]} ×{len(c):,}" if len(c) > 1 else c[0], c, values) for c in classes)
         return rows, f"{total}; identical nodes share a row (×)"
-    cuts = [len(ordered) * at // most for at in range(most + 1)]
+    cuts = [len(ordered) * at // MOST_ROWS for at in range(MOST_ROWS + 1)]
     bands = tuple(
         _band(f"{ordered[low]} … ×{high - low:,}" if high - low > 1 else ordered[low], tuple(ordered[low:high]), values)
         for low, high in pairwise(cuts)
     )
-    words = f"{total} in {len(classes):,} different states, sorted, in {most} bands"
+    words = f"{total} in {len(classes):,} different states, sorted, in {MOST_ROWS} bands"
     return bands, f"{words}: a row is named by its first node and shows the mean of its nodes (…)"
 
 
@@ -78,6 +78,7 @@ def _band(label: str, nodes: tuple[str, ...], values: Mapping[str, Sequence[floa
     return Band(label, nodes, least, mean, most)
 
 
+_ROW_TIPS = {"nodes:Q": "nodes in this row", "which:N": "they are"}
 _USE_WIDTH = 560
 _USE_ROW = 22
 _WIDE, _NARROW = 0.11, 0.045
@@ -99,7 +100,11 @@ def utilisation_chart(
     if not amounts:
         return empty(heading, "No devices to show. The cluster has no ResourceSlices with devices.")
     kinds = amount_names(cluster, [kind for kind in KINDS if any(a.kind == kind and a.total for a in amounts)])
-    bands, words = of_nodes(_amounts_by_node(amounts, tuple(kinds)))
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    for amount in amounts:
+        found.setdefault(amount.node, {})[amount.kind] = amount.values
+    none = (0.0,) * len(AMOUNT_STATES)
+    bands, words = of_nodes({node: sum((here.get(kind, none) for kind in kinds), ()) for node, here in found.items()})
     rows = [row for at, band in enumerate(bands) for row in _amount_rows(band, at, kinds)]
     shown = [state for state in AMOUNT_STATES if any(row["state"] == state.legend for row in rows)]
     subtitle = (unread_words(cluster), words, _open(stranded))
@@ -120,14 +125,6 @@ def _open(stranded: Stranded | None) -> str:
     if stranded is not None and stranded.not_examined:
         words.append(f"what is stranded on {counted(stranded.not_examined, 'node')} is not known")
     return "; ".join(words)
-
-
-def _amounts_by_node(amounts: Sequence[Amounts], kinds: Sequence[str]) -> Mapping[str, tuple[float, ...]]:
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
-    for amount in amounts:
-        found.setdefault(amount.node, {})[amount.kind] = amount.values
-    none = (0.0,) * len(AMOUNT_STATES)
-    return {node: tuple(v for kind in kinds for v in here.get(kind, none)) for node, here in found.items()}
 
 
 def _amount_rows(band: Band, at: int, kinds: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -157,7 +154,7 @@ def _label(rows: list[dict[str, Any]]) -> None:
 def _bars(rows: list[dict[str, Any]], kinds: Mapping[str, str], shown: Sequence[ChartState]) -> alt.TopLevelMixin:
     import altair as alt
 
-    from dra_lab.pictures.charts.look import by_row, data_of, side_axis
+    from dra_lab.pictures.charts.look import by_row, data_of, side_axis, tips
 
     width = _USE_WIDTH // len(kinds)
     legends = [state.legend for state in shown]
@@ -171,13 +168,7 @@ def _bars(rows: list[dict[str, Any]], kinds: Mapping[str, str], shown: Sequence[
             scale=alt.Scale(domain=legends, range=[state.fill for state in shown]),
             legend=alt.Legend(orient="bottom", columns=len(shown), symbolStrokeColor="#808080", symbolType="square"),
         ),
-        tooltip=[
-            alt.Tooltip("nodes:Q", title="nodes in this row"),
-            alt.Tooltip("which:N", title="they are"),
-            alt.Tooltip("kind:N"),
-            alt.Tooltip("state:N"),
-            alt.Tooltip("amount:N"),
-        ],
+        tooltip=tips({**_ROW_TIPS, "kind:N": "", "state:N": "", "amount:N": ""}),
     )
     texts = base.mark_text(fontSize=10, align="center").encode(
         x=alt.X("middle:Q", title="number"),
@@ -224,17 +215,19 @@ def fits_chart(headroom: Sequence[Headroom]) -> alt.TopLevelMixin:
     if not values:
         return empty(heading, "Nothing to show. Give the answers of how_many_more, one for each workload.")
     bands, words = of_nodes(values)
-    names = _workload_names(headroom)
-    rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
+    names = [clean(one.workload) or "workload" for one in headroom]
+    names = [name if names.count(name) == 1 else f"{name} ({at + 1})" for at, name in enumerate(names)]
+    rows = []
+    for row, band in enumerate(bands):
+        for at, name in enumerate(names):
+            field, mean = _field(band, at, len(names))
+            place = {**band.head(row), "column": at, "workload": name, "words": field}
+            rows.append({**place, "replicas": round(mean, 2), "most": int(band.most[len(names) + at])})
     sums = ", ".join(f"{name}: {_known(one)}" for name, one in zip(names, headroom, strict=True))
-    return finish(
-        _heat_map(rows), heading, (f"in total, each workload by itself: {sums}", words), _fits_table(bands, names)
-    )
-
-
-def _workload_names(headrooms: Sequence[Headroom]) -> tuple[str, ...]:
-    names = [clean(headroom.workload) or "workload" for headroom in headrooms]
-    return tuple(n if names.count(n) == 1 else f"{n} ({at + 1})" for at, n in enumerate(names))
+    numbers = [[_field(band, at, len(names))[0] for at in range(len(names))] for band in bands]
+    table = [[band.label, len(band.nodes), *own] for band, own in zip(bands, numbers, strict=True)]
+    subtitle = (f"in total, each workload by itself: {sums}", words)
+    return finish(_heat_map(rows), heading, subtitle, plain_table(["node", "nodes", *names], table))
 
 
 def _fits_by_node(headrooms: Sequence[Headroom]) -> Mapping[str, tuple[float, ...]]:
@@ -263,19 +256,10 @@ def _field(band: Band, at: int, count: int) -> tuple[str, float]:
     return (f"≥{words}" if bound > high else words), band.mean[at]
 
 
-def _fields(band: Band, row: int, names: Sequence[str]) -> list[dict[str, Any]]:
-    fields = []
-    for at, name in enumerate(names):
-        words, mean = _field(band, at, len(names))
-        place = {**band.head(row), "column": at, "workload": name}
-        fields.append({**place, "words": words, "replicas": round(mean, 2), "most": int(band.most[len(names) + at])})
-    return fields
-
-
 def _heat_map(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
     import altair as alt
 
-    from dra_lab.pictures.charts.look import by_row, data_of, side_axis
+    from dra_lab.pictures.charts.look import by_row, data_of, side_axis, tips
 
     most = max((row["replicas"] for row in rows), default=0)
     for row in rows:
@@ -289,21 +273,8 @@ def _heat_map(rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
             axis=alt.Axis(orient="top", labelAngle=0, labelLimit=_COLUMN - 4),
         ),
         y=alt.Y("node:N", sort=by_row(), title="node", axis=side_axis(labelLimit=220)),
-        tooltip=[
-            alt.Tooltip("nodes:Q", title="nodes in this row"),
-            alt.Tooltip("which:N", title="they are"),
-            alt.Tooltip("workload:N"),
-            alt.Tooltip("words:N", title="more replicas on each"),
-            alt.Tooltip("most:Q", title="at most"),
-        ],
+        tooltip=tips({**_ROW_TIPS, "workload:N": "", "words:N": "more replicas on each", "most:Q": "at most"}),
     )
     fields = base.mark_rect(stroke="#808080", strokeWidth=0.5).encode(color=alt.Color("fill:N", scale=None))
     texts = base.mark_text(fontSize=11).encode(text="words:N", color=alt.Color("ink:N", scale=None))
     return alt.layer(fields, texts).properties(width={"step": _COLUMN}, height={"step": _ROW})
-
-
-def _fits_table(bands: Sequence[Band], names: Sequence[str]) -> str:
-    rows = [
-        [band.label, len(band.nodes), *(_field(band, at, len(names))[0] for at in range(len(names)))] for band in bands
-    ]
-    return plain_table(["node", "nodes", *names], rows)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.goals import FLEET_GOALS, GOALS, UNPLACED, GoalValue
+from dra_lab.model.goals import UNPLACED, GoalValue
 from dra_lab.model.placement import FirstFitStatus, PathShare
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.charts.amounts import ChartState
 from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import clean, plain_table
-from dra_lab.words.facts import FIRST_FITS, counted, goal_proof, proof_words, taken_words
+from dra_lab.words.facts import FIRST_FITS, counted, goal_meaning, goal_proof, proof_words
 from dra_lab.words.reason_words import ratio_words, source_lines
+from dra_lab.words.scheduler_sentences import does
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,6 +46,8 @@ def regret_chart(answer: Plan) -> alt.TopLevelMixin:
     If a plan knows how the GPUs reach their NICs, a second part shows the bandwidth left, as the range of published
     measurements. Measurements that do not agree with a range appear beside it.
     """
+    import altair as alt
+
     from dra_lab.pictures.charts.look import empty, finish
 
     heading = "Best against kube-scheduler's first fit, goal by goal"
@@ -54,7 +58,8 @@ def regret_chart(answer: Plan) -> alt.TopLevelMixin:
     if paths := _paths(answer):
         plain += "\n\n" + plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in paths])
         plain += "\n" + "\n".join(source_lines(answer.regrets))
-    return finish(_chart(rows, paths), heading, _subtitle(answer), plain)
+    parts = [_goals(rows), _bandwidth(paths)] if paths else [_goals(rows)]
+    return finish(alt.vconcat(*parts, spacing=30), heading, _subtitle(answer), plain)
 
 
 def _subtitle(answer: Plan) -> list[str]:
@@ -72,7 +77,7 @@ def _subtitle(answer: Plan) -> list[str]:
     proof = f"on {answer.node}: {proof_words(answer)}"
     found = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
     failed = [
-        f"{FIRST_FITS[name]}: {taken_words(answer, fit) if fit is not None else 'not asked'}"
+        f"{FIRST_FITS[name]} {does(answer, fit) if fit is not None else 'was not asked'}"
         for name, fit in found.items()
         if fit is None or not fit.placements
     ]
@@ -100,7 +105,6 @@ def _rows(answer: Plan) -> list[dict[str, Any]]:
     values = _values(answer)
     best = {goal.goal: goal for goal in values["best"]}
     part = not answer.is_one_pod and len(_compared(answer)) < len(answer.nodes)
-    meanings = GOALS if answer.is_one_pod else FLEET_GOALS
     rows = []
     for name, goal in best.items():
         for who, goals in values.items():
@@ -109,34 +113,25 @@ def _rows(answer: Plan) -> list[dict[str, Any]]:
                 continue
             worse = found.value - goal.value if who != "best" and not goal.at_most else 0
             value = f"at most {found.value:,}" if found.at_most else f"{found.value:,}"
+            unknown = f", {found.unknown} devices of unknown place" if found.unknown else ""
+            proof = goal_proof(found) + unknown
             rows.append(
                 {
-                    "goal": clean(meanings.get(name, name)),
+                    "goal": clean(goal_meaning(name, answer)),
                     "who": _WHO[who][0],
                     "value": found.value,
                     "worse": worse,
                     "words": f"{_WHO[who][0][0]} {value}" + (f" ({worse:+,})" if worse else ""),
-                    "proof": "" if who != "best" else "on the nodes that were compared" if part else _proof(found),
+                    "proof": "" if who != "best" else "on the nodes that were compared" if part else proof,
                 }
             )
     return rows
 
 
-def _proof(goal: GoalValue) -> str:
-    unknown = f", {goal.unknown} devices of unknown place" if goal.unknown else ""
-    return goal_proof(goal) + unknown
-
-
-def _chart(rows: list[dict[str, Any]], paths: Sequence[PathRow]) -> alt.TopLevelMixin:
-    import altair as alt
-
-    return alt.vconcat(*([_goals(rows), _bandwidth(paths)] if paths else [_goals(rows)]), spacing=30)
-
-
 def _goals(rows: list[dict[str, Any]]) -> Any:
     import altair as alt
 
-    from dra_lab.pictures.charts.look import data_of, ink, side_axis
+    from dra_lab.pictures.charts.look import data_of, ink, side_axis, tips
 
     goals = list(dict.fromkeys(row["goal"] for row in rows))
     shown = [pair for pair in _WHO.values() if any(row["who"] == pair[0] for row in rows)]
@@ -146,19 +141,10 @@ def _goals(rows: list[dict[str, Any]]) -> Any:
     base = alt.Chart(data_of(rows)).encode(
         y=alt.Y("goal:N", sort=goals, title="goal, most important first", axis=side_axis(labelLimit=_LABELS)),
         yOffset=alt.YOffset("who:N", sort=[name for name, _ in shown]),
-        x=alt.X(
-            "value:Q",
-            title="value (a count; smaller is better)",
-            scale=scale,
-            axis=whole,
+        x=alt.X("value:Q", title="value (a count; smaller is better)", scale=scale, axis=whole),
+        tooltip=tips(
+            {"goal:N": "", "who:N": "placed by", "value:Q": "", "worse:Q": "worse than the best by", "proof:N": ""}
         ),
-        tooltip=[
-            alt.Tooltip("goal:N"),
-            alt.Tooltip("who:N", title="placed by"),
-            alt.Tooltip("value:Q"),
-            alt.Tooltip("worse:Q", title="worse than the best by"),
-            alt.Tooltip("proof:N"),
-        ],
     )
     legend = alt.Legend(orient="bottom", columns=len(shown), symbolType="square", labelLimit=260)
     fills = alt.Scale(domain=[name for name, _ in shown], range=[fill for _, fill in shown])
@@ -186,7 +172,7 @@ def _share_words(share: PathShare) -> str:
 def _bandwidth(paths: Sequence[PathRow]) -> Any:
     import altair as alt
 
-    from dra_lab.pictures.charts.look import data_of, ink, side_axis
+    from dra_lab.pictures.charts.look import data_of, ink, side_axis, tips
 
     rows = [
         {
@@ -203,7 +189,7 @@ def _bandwidth(paths: Sequence[PathRow]) -> Any:
     ]
     base = alt.Chart(data_of(rows)).encode(
         y=alt.Y("gpus:N", sort=None, title="GPUs and their NICs", axis=side_axis(labelLimit=_LABELS)),
-        tooltip=[alt.Tooltip(f"{key}:N") for key in ("gpus", "words", "sources", "against", "note")],
+        tooltip=tips(dict.fromkeys(("gpus:N", "words:N", "sources:N", "against:N", "note:N"), "")),
     )
     title = "bandwidth left, against one PCIe root (ratio; published measurements)"
     tenths = alt.Axis(format=".1f", tickCount=7, labelExpr="datum.value > 1 ? '' : datum.label")
@@ -243,7 +229,12 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     from dra_lab.pictures.charts.look import empty, finish
 
     heading = "Replicas placed, by scenario and workload"
-    found = [_placed(answer) for answer in answers]
+    found = [
+        _Placed(answer.scenario, {}, 0, f"not answered: {answer.error}")
+        if answer.plan is None
+        else _Placed(answer.scenario, dict(answer.plan.placed), answer.plan.replicas, _open(answer.plan))
+        for answer in answers
+    ]
     if not found:
         return empty(heading, "Nothing to show. Give the answers of plan_scenarios.")
     names = list(dict.fromkeys(name for one in found for name in one.placed))
@@ -254,29 +245,14 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     return finish(_scenario_bars(found, names), heading, (), plain)
 
 
-def _placed(answer: ScenarioAnswer) -> _Placed:
-    plan = answer.plan
-    if plan is None:
-        return _Placed(answer.scenario, {}, 0, f"not answered: {answer.error}")
-    return _Placed(answer.scenario, dict(plan.placed), plan.replicas, _open(plan, plan.replicas))
-
-
-def _open(plan: Plan, wanted: int) -> str:
+def _open(plan: Plan) -> str:
     """Say how many replicas may fit at most, where it is not proven that no more do."""
     missing = plan.goal(UNPLACED)
     if plan.is_one_pod:
         return "" if plan.proven else "not proven"
     if missing is None or missing.proven:
         return ""
-    return "more may fit" if missing.bound is None else f"at most {wanted - missing.bound:,}"
-
-
-def _states(names: Sequence[str]) -> Mapping[str, ChartState]:
-    colours = {name: PALETTE[at % len(PALETTE)] for at, name in enumerate(names)}
-    return {
-        name: ChartState(letter(at), clean(name), colours[name].fill, colours[name].text)
-        for at, name in enumerate(names)
-    }
+    return "more may fit" if missing.bound is None else f"at most {plan.replicas - missing.bound:,}"
 
 
 def _scenario_rows(found: Sequence[_Placed], states: Mapping[str, ChartState]) -> list[dict[str, Any]]:
@@ -310,9 +286,12 @@ def _ends(found: Sequence[_Placed]) -> list[dict[str, Any]]:
 def _scenario_bars(found: Sequence[_Placed], names: Sequence[str]) -> alt.TopLevelMixin:
     import altair as alt
 
-    from dra_lab.pictures.charts.look import by_row, data_of, ink, side_axis
+    from dra_lab.pictures.charts.look import by_row, data_of, ink, side_axis, tips
 
-    states = _states(names)
+    states = {
+        name: ChartState(letter(at), clean(name), colour.fill, colour.text)
+        for at, (name, colour) in enumerate(zip(names, cycle(PALETTE), strict=False))
+    }
     most = max((one.count for one in found), default=0) or 1
     side = alt.Y("scenario:N", sort=by_row(), title="scenario", axis=side_axis(labelLimit=220))
     scale = alt.Scale(domain=[0, most * 1.35], nice=False)
@@ -324,7 +303,7 @@ def _scenario_bars(found: Sequence[_Placed], names: Sequence[str]) -> alt.TopLev
         x=amount,
         x2="to:Q",
         color=alt.Color("workload:N", title="workload", scale=colours, legend=legend),
-        tooltip=[alt.Tooltip("scenario:N"), alt.Tooltip("workload:N"), alt.Tooltip("replicas:Q")],
+        tooltip=tips(dict.fromkeys(("scenario:N", "workload:N", "replicas:Q"), "")),
     )
     texts = parts.mark_text(fontSize=10, align="center").encode(
         x=alt.X("middle:Q", scale=scale), text="words:N", color=alt.Color("ink:N", scale=None)

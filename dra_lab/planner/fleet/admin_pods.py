@@ -15,7 +15,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals, pack
 from dra_lab.planner.fleet.question import FleetProblem, Work
-from dra_lab.planner.fleet.site_classes import FleetAnswer
+from dra_lab.planner.fleet.site_classes import BestPlan
 from dra_lab.planner.fleet.sites import PodsOnNode, parts_on, plain_site
 from dra_lab.planner.states.node_state import PodTakes
 
@@ -44,9 +44,7 @@ class AdminPods:
     order: tuple[str, ...]
     best: dict[int, _Best]
 
-    def added(
-        self, work: Work, answer: FleetAnswer, by_node: Sequence[PodsOnNode]
-    ) -> tuple[FleetAnswer, list[PodsOnNode]]:
+    def added(self, work: Work, answer: BestPlan, by_node: Sequence[PodsOnNode]) -> tuple[BestPlan, list[PodsOnNode]]:
         """Return an answer for the rest, and who stands where in it, with these pods beside it."""
         if answer.chosen is None:
             return answer, list(by_node)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, a_kind
 from dra_lab.model.claims import (
     AllocationResult,
     DeviceAllocationResult,
@@ -84,7 +84,7 @@ def _allocation(
 def _pods(plan: Any) -> Iterator[tuple[PlacedPod | SharedClaim, set[tuple[str, str]]]]:
     """Yield each pod and shared claim of a plan, and its requests with admin access, which take nothing."""
     if not isinstance(plan, Plan):
-        raise InputError(f"after is a plan, not a {type(plan).__name__}")
+        raise InputError(f"after is a plan, not {a_kind(plan)}")
     admin = {name: admin_requests(claims) for name, claims in plan.claims_of.items()}
     for pod in plan.pods:
         yield pod, admin[pod.workload, pod.group]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.master import Column, Row
+from dra_lab.planner.fleet.master import MasterColumn, Row
 from dra_lab.planner.fleet.place_tables import GOALS_OF_PLACES
 from dra_lab.planner.fleet.providers import SharedHardware, SharedSet, shared_hardware
 from dra_lab.planner.fleet.question import FleetProblem
@@ -41,7 +41,7 @@ class ByState:
         """Return what tells the rows of these nodes from those of others."""
         return self.nodes[0]
 
-    def columns(self, demand: Sequence[int]) -> tuple[list[Column], dict[Row, int]]:
+    def columns(self, demand: Sequence[int]) -> tuple[list[MasterColumn], dict[Row, int]]:
         """Return all columns, and the limits of their rows.
 
         No more pods leave a state than come to it. Pods stay in a state only if a node is in it. Pods take the pieces
@@ -50,24 +50,24 @@ class ByState:
         limits = self._limits()
         nothing, no_values = (0,) * len(demand), (0,) * len(self.shared.pieces.order)
         found = [
-            Column(count, nothing, no_values, 1, self._comes_to(key, sum(demand)))
+            MasterColumn(count, nothing, no_values, 1, self._comes_to(key, sum(demand)))
             for key, count in self.shared.members.items()
         ]
         found += [self._column(step, demand) for step in self.steps]
         for seen, state, most in self.shared.vectors:
             rows: dict[Row, int] = {(self._name, seen, kind): -count for kind, count in enumerate(most)}
             rows[self._name, "units", seen, state] = 1
-            found.append(Column(self.shared.units[seen, state], nothing, no_values, 0, rows))
+            found.append(MasterColumn(self.shared.units[seen, state], nothing, no_values, 0, rows))
         kept = ({name: n for name, n in column.rows.items() if n and name in limits} for column in found)
         return [replace(column, rows=rows) for column, rows in zip(found, kept, strict=True)], limits
 
-    def _column(self, step: PodStep, demand: Sequence[int]) -> Column:
+    def _column(self, step: PodStep, demand: Sequence[int]) -> MasterColumn:
         wanted, stays = demand[step.of[0]], step.before == step.after
         rows: dict[Row, int] = dict(Counter((self._name, *piece) for piece, _ in step.pieces))
         rows |= {} if stays else self._comes_to(step.after, sum(demand))
         rows[self._name, "stays" if stays else "leaves", step.before] = 1
         pods = tuple(int(at == step.of[0]) for at in range(len(demand)))
-        return Column(wanted if stays else min(wanted, len(self.nodes)), pods, step.values, 0, rows)
+        return MasterColumn(wanted if stays else min(wanted, len(self.nodes)), pods, step.values, 0, rows)
 
     def _comes_to(self, key: NodeKey, most: int) -> dict[Row, int]:
         return {(self._name, "leaves", key): -1, (self._name, "stays", key): -most}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,77 +14,31 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import LargestJob
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import given
-from dra_lab.planner.budget import Budget, Progress, awaited
-from dra_lab.planner.fleet.after import cluster_after
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.headroom import headroom_of_claim, pods_on
 from dra_lab.planner.fleet.question import FleetQuestion, Work, look_at
 
 _NO_LIMIT = 10**9
 
 
-@awaited
-def largest_job(
+def largest(
     cluster: Cluster,
-    claim: ClaimSketch,
-    *,
-    release: KubernetesRelease | str | None = None,
-    after: Plan | None = None,
-    scale: Sequence[str] = (),
-    time_limit: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-    solver: str = "HiGHS",
+    workload: Workload,
+    scale: Sequence[str],
+    release: KubernetesRelease,
+    budget: Budget,
+    solver: str,
 ) -> LargestJob:
-    """Return the largest whole multiple of a claim that one pod can have on some node, and how many pods fit as drawn.
-
-    A multiple of a claim has its counts and capacities times that number (`multiple`), and links hold between all
-    devices. All multiples up to the most that a node could hold by counting are tried, because a larger one may fit
-    where a smaller does not: pairs and split CPUs need numbers that divide. If no count limits it, 1 is tried.
-
-    Args:
-        cluster: The cluster to plan on.
-        claim: The claim to multiply.
-        release: The release to plan for; default: that of the cluster.
-        after: A plan whose pods count as there; default: none.
-        scale: The names of the requests to multiply; default: all. The others stay as drawn.
-        time_limit: Seconds after which the best answer so far is returned; default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-
-    Returns:
-        The largest multiple with a node that can hold it, 0 if not even the claim fits. If a limit ended the search,
-        the bounds are above the values.
-
-    Raises:
-        InputError: `scale` names no request, or the release is unknown.
-        SketchError: The drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: The claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
-
-    Example:
-        >>> from dra_lab import largest_job, load_cluster, read_sketch
-        >>> job = largest_job(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-        >>> job.scale, job.replicas, job.proven
-        (2, Bounded(value=4, bound=4), True)
-    """
-    began = time.monotonic()
-    release = cluster.target_release(release)
-    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    names = [request.name for request in given("claim", claim, ClaimSketch).requests]
+    """Return the largest multiple of the claim of a workload; see `largest_job`."""
+    (claim,) = workload.claims
+    names = [request.name for request in claim.requests]
     _check_scale(names, scale)
-    cluster = cluster_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
-    headroom = headroom_of_claim(
-        cluster, Workload(claim.name, (claim,)), release, budget.part(budget.shares.step), solver
-    )
+    headroom = headroom_of_claim(cluster, workload, release, budget.part(budget.shares.step), solver)
     found = LargestJob(claim.name, 0, 0, headroom.count)
     top = _most_multiple(cluster, claim, tuple(scale) or tuple(names))
     search = _Search(cluster, claim, tuple(scale), release, budget, solver)
@@ -98,8 +50,7 @@ def largest_job(
         if search.fits(times):
             break
     found = changed(found, scale=search.best, node=search.node, sketch=search.sketch)
-    bound = max(found.scale, search.open_at)
-    return changed(found, scale_bound=bound, seconds=time.monotonic() - began)
+    return changed(found, scale_bound=max(found.scale, search.open_at))
 
 
 @dataclass

@@ -26,7 +26,7 @@ Row = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MasterColumn:
     """What may be taken `most` times: `pods` by workload with `values` of the goals of devices, and a number of nodes.
 
     `rows` has what it takes of each row; what is below 0, it gives.
@@ -80,7 +80,7 @@ class MasterModel:
 
 
 def fleet_model(
-    columns: Sequence[Column],
+    columns: Sequence[MasterColumn],
     limits: Mapping[Row, int],
     demand: Sequence[int],
     order: Sequence[str],

@@ -14,6 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.placement import PlacedPod
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -66,7 +67,7 @@ def plan_pinned(
     on_nodes = {w.name: {node: n for node, n in pins.get(w.name, {}).items() if n} for w in workloads}
     if not any(on_nodes.values()):
         return plan(cluster, workloads, None)
-    whole = Plan(PlanStatus.EMPTY, tuple(workloads), cluster.name, str(target))
+    whole = Plan(PlanStatus.EMPTY, Question(tuple(workloads), cluster.name, str(target)))
     lost: list[Shortfall] = []
     for node in sorted({node for nodes in on_nodes.values() for node in nodes}):
         here = [replace(w, replicas=on_nodes[w.name].get(node, 0)) for w in workloads]

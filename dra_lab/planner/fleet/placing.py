@@ -14,18 +14,18 @@ from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.question import FleetPod, FleetProblem
-from dra_lab.planner.fleet.site_classes import FleetAnswer
+from dra_lab.planner.fleet.site_classes import BestPlan
 from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem
-from dra_lab.planner.node.goal_table import AskedDevices, Scale, asked_of, value_placements
+from dra_lab.planner.node.goal_table import DrawnAsks, Scale, asked_of, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.states.node_state import PodTakes
 from dra_lab.topology.locality import localities
 
 
-def pods_by_node(answer: FleetAnswer) -> list[PodsOnNode]:
+def pods_by_node(answer: BestPlan) -> list[PodsOnNode]:
     """Return which node takes which pattern: patterns with most replicas first, nodes by name."""
     if answer.chosen is None:
         return []
@@ -112,7 +112,7 @@ class _Writer:
         self._rows: dict[tuple[object, ...], _Row] = {}
         self._numbers: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
-        self._asked: dict[int, AskedDevices] = {}
+        self._asked: dict[int, DrawnAsks] = {}
         # With a site each: its place in memory, by which it is known here, is not used again.
         self._pods: dict[object, tuple[Site, dict[PodTakes, _Known]]] = {}
         self._views: dict[tuple[int, str], tuple[Site, tuple[DeviceGroup, ...]]] = {}
@@ -291,7 +291,7 @@ def goals_of(
     return found
 
 
-def proven_goals(answer: FleetAnswer, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
+def proven_goals(answer: BestPlan, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
     """Return the goals with their bounds; raises SolverError if the devices have higher values than the solver.
 
     Pods at a limit may have better values than it says: pieces of one place count once.

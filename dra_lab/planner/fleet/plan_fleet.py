@@ -14,6 +14,7 @@ from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GOALS, NODES, UNPLACED
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
@@ -62,11 +63,8 @@ def plan_fleet(
     order = fleet_order(goals, objective)
     plan = Plan(
         PlanStatus.EMPTY,
-        workloads,
-        cluster.name,
-        str(release),
+        Question(workloads, cluster.name, str(release), goals=tuple(goals), objective=objective),
         findings=(*cluster.findings, *ignored_taint_rules(cluster, release), *cordoned_nodes(cluster)),
-        objective=objective,
         moves=cluster.moves,
     )
     if not any(workload.replicas for workload in workloads):

@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.place_tables import PlacedPods, place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
 from dra_lab.planner.fleet.question import Work
-from dra_lab.planner.fleet.site_classes import NODE, ClassedSites, FleetAnswer, Placed, classed, least_classes
+from dra_lab.planner.fleet.site_classes import NODE, BestPlan, ClassedSites, Placed, classed, least_classes
 from dra_lab.planner.fleet.sites import PodsOnNode, seen_together, sites_of
 from dra_lab.planner.fleet.tables import SiteTable, Table, is_closed, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
@@ -35,7 +35,7 @@ def best_answer(
     *,
     closed: bool,
     start: Placed,
-) -> FleetAnswer:
+) -> BestPlan:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
 
     `shared` are planned at once with what stands in the tables. `start` is a plan that is known.
@@ -50,7 +50,7 @@ def best_answer(
     if found.chosen is not None:
         rest = question.order[len(goals) :]
         goals += [GoalBound(goal, master.model.value(goal, found.chosen), None) for goal in rest]
-    answer = FleetAnswer(tuple(goals), found.chosen, sites, found.infeasible and closed)
+    answer = BestPlan(tuple(goals), found.chosen, sites, found.infeasible and closed)
     bounds = [goal.bound or 0 for goal in goals]
     if not closed:
         bounds = _least_bounds(work, answer, tables, shared)
@@ -69,7 +69,7 @@ def _master(work: Work, sites: ClassedSites, gap: float = 0.0) -> Master:
     return Master(model, question.order, work.solver, all(one.exact for one in sites.shared), gap)
 
 
-def _least_bounds(work: Work, answer: FleetAnswer, tables: Sequence[Table], shared: Sequence[ByState]) -> list[int]:
+def _least_bounds(work: Work, answer: BestPlan, tables: Sequence[Table], shared: Sequence[ByState]) -> list[int]:
     """Return bounds over what may exist, goal by goal, as long as the goals before are proven; 0 for the others."""
     question, bounds = work.question, [0] * len(answer.goals)
     sites = least_classes(tables, shared, work.budget)
@@ -89,7 +89,7 @@ def _least_bounds(work: Work, answer: FleetAnswer, tables: Sequence[Table], shar
     return bounds
 
 
-def _floors(work: Work, tables: Sequence[Table], answer: FleetAnswer) -> list[int]:
+def _floors(work: Work, tables: Sequence[Table], answer: BestPlan) -> list[int]:
     """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
 
     Every replica has at least the value that no way of its workload undercuts anywhere, goal by goal. No node has more
@@ -129,7 +129,7 @@ def _floors(work: Work, tables: Sequence[Table], answer: FleetAnswer) -> list[in
 class Solution:
     """The best answer so far, the pods at each place in it, and the number of node states."""
 
-    answer: FleetAnswer
+    answer: BestPlan
     by_node: Sequence[PodsOnNode]
     states: int
 
@@ -202,11 +202,11 @@ def _improved(
     work: Work,
     tables: Sequence[Table],
     shared: Sequence[ByState],
-    answer: FleetAnswer,
+    answer: BestPlan,
     states: int,
     seconds: float,
     start: Placed,
-) -> FleetAnswer:
+) -> BestPlan:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
     `seconds` is what an answer takes: nothing more is looked at when there is no time for another one.
@@ -233,7 +233,7 @@ def _improved(
     return answer
 
 
-def _best_bounds(before: FleetAnswer, after: FleetAnswer) -> tuple[GoalBound, ...]:
+def _best_bounds(before: BestPlan, after: BestPlan) -> tuple[GoalBound, ...]:
     """Return the goals of an answer with the better bounds of two: those of the first hold as far as it is as good."""
     goals = list(after.goals)
     for at, (old, new) in enumerate(zip(before.goals, after.goals, strict=False)):
@@ -244,7 +244,7 @@ def _best_bounds(before: FleetAnswer, after: FleetAnswer) -> tuple[GoalBound, ..
     return tuple(goals)
 
 
-def _doubtful(answer: FleetAnswer) -> list[tuple[Table, Counts]]:
+def _doubtful(answer: BestPlan) -> list[tuple[Table, Counts]]:
     """Return the patterns that the bound rests on and for which no way as good was found, most often used first.
 
     All of several equal sites are returned, because with some of them decided, the bound would only rest on the others.

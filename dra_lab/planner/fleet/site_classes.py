@@ -12,7 +12,7 @@ import numpy as np
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_state import ByState
-from dra_lab.planner.fleet.master import Column, GoalBound, Mastered, Row
+from dra_lab.planner.fleet.master import GoalBound, MasterColumn, Mastered, Row
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.sites import PodsOnNode
 from dra_lab.planner.fleet.tables import Table
@@ -82,19 +82,19 @@ class ClassedSites:
             identical.setdefault(tuple(sorted(classes.items())), []).append(node)
         return [HomeNodes(tuple(sorted(names)), dict(key)) for key, names in identical.items()]
 
-    def columns(self, demand: Sequence[int], goals: int) -> tuple[list[Column], dict[Row, int]]:
+    def columns(self, demand: Sequence[int], goals: int) -> tuple[list[MasterColumn], dict[Row, int]]:
         """Return all columns, and the limits of their rows; `goals` is the number of goals of devices."""
-        nothing, no_values, found = (0,) * len(demand), (0,) * goals, list[Column]()
+        nothing, no_values, found = (0,) * len(demand), (0,) * goals, list[MasterColumn]()
         at_home = {number for home in self.home_nodes for number in home.classes}
         limits: dict[Row, int] = {}
         for number, one in enumerate(self.classes):
             limits["class", number] = 0 if number in at_home else one.count
             for counts in one.with_pods:
                 values, nodes = one.patterns[counts], one.nodes_of(counts)
-                found.append(Column(one.count, counts, values, nodes, {("class", number): 1}))
+                found.append(MasterColumn(one.count, counts, values, nodes, {("class", number): 1}))
         for home in self.home_nodes:
             rows = {("class", number): -members for number, members in home.classes.items()}
-            found.append(Column(len(home.nodes), nothing, no_values, 1, rows))
+            found.append(MasterColumn(len(home.nodes), nothing, no_values, 1, rows))
         for shared in self.shared:
             more, rest = shared.columns(demand)
             found += more
@@ -179,7 +179,7 @@ class ClassedSites:
 
 
 @dataclass
-class FleetAnswer:
+class BestPlan:
     """The best plan known and what is proven of it; `goals` covers all of them, in order.
 
     `not_examined` is the number of nodes that were not examined before time was over.

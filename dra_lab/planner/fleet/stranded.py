@@ -2,89 +2,28 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec.structs import replace as changed
 
-from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import MOST_COUNTED, Stranded, StrandedKind, StrandedNodes
-from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import listed
-from dra_lab.planner.budget import Budget, Progress, awaited
-from dra_lab.planner.fleet.after import cluster_after
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.free_devices import KINDS, PARTITIONS, CounterCapacity, FreeDevices
 from dra_lab.planner.fleet.question import FleetProblem, look_at
 from dra_lab.planner.fleet.together import shared_nodes
 
 
-@awaited
-def stranded(
-    cluster: Cluster,
-    claims: Sequence[ClaimSketch],
-    *,
-    release: KubernetesRelease | str | None = None,
-    after: Plan | None = None,
-    time_limit: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-    solver: str = "HiGHS",
+def stranded_devices(
+    cluster: Cluster, claims: Sequence[ClaimSketch], release: KubernetesRelease, budget: Budget, solver: str = "HiGHS"
 ) -> Stranded:
-    """Return the aligned capacity that no claim can use: free devices, less the most that aligned pods can use of them.
-
-    Aligned means that every link of a claim holds, preferred ones too. Any number of pods of each claim may run side by
-    side. Only the kinds of devices that the claims request are counted, without requests with admin access. Each kind
-    is counted by itself, so the packing that uses most GPUs may differ from the one that uses most NICs.
-
-    A free device is available, and no claim holds it alone. A taint of effect NoSchedule or NoExecute makes a device
-    unavailable unless a request that matches the device tolerates the taint. The charts do not know the claims, and
-    show every such device as not available. CPUs of a shareable device are what is left of the capacity that the
-    claims request (the first by name, if there are several).
-
-    A partition counts as free only if shared counters can still provide it beside the others. Partitions of different
-    sizes that share counters also count as `partitions`: only the most that may be stranded of them is known.
-
-    Args:
-        cluster: The cluster to count on.
-        claims: The drawings of the claims that are to use the capacity, one at least.
-        release: The release to plan for; default: that of the cluster.
-        after: A plan whose pods count as there; default: none.
-        time_limit: Seconds after which the count so far is returned; default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-
-    Returns:
-        Numbers of devices, or of whole CPUs, by kind: in all, and on each class of identical nodes. Nodes that share
-        devices are reported together. Numbers that are not proven have their bound. Nodes that were not examined before
-        a limit or a cancel are not in them; `not_examined` counts these.
-
-    Raises:
-        InputError: There are no claims, or the release is unknown.
-        SketchError: A drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
-
-    Example:
-        >>> from dra_lab import load_cluster, read_sketch, stranded
-        >>> # On a sample cluster.
-        >>> found = stranded(load_cluster("sample:two-sockets"), [read_sketch("sample:two-sockets/lesson")])
-        >>> [(kind.kind, kind.free, kind.usable, kind.stranded) for kind in found.kinds], found.proven
-        ([('gpu', 7, 6, 1)], True)
-    """
+    """Return the free devices that no pods of claims can use; see `stranded`."""
     began = time.monotonic()
-    release = cluster.target_release(release)
-    claims = listed("claims", claims, ClaimSketch)
-    if not claims:
-        raise InputError("what is stranded depends on the claims that are to use it; give one at least")
-    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     pods = [
         Workload(
             f"claim-{at}",
@@ -93,8 +32,7 @@ def stranded(
         )
         for at, claim in enumerate(claims)
     ]
-    looking = budget.part(budget.shares.first)
-    fleet = look_at(cluster_after(cluster, after, release), pods, release, looking)
+    fleet = look_at(cluster, pods, release, budget.part(budget.shares.first))
     rows = tuple(_rows(fleet, budget, solver))
     names = tuple(claim.name for claim in claims)
     left = len(set(fleet.scan.rules.nodes).difference(*(row.nodes for row in rows)))

@@ -11,7 +11,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import StrandedKind
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Relaxation
+from dra_lab.model.reasons import Relaxation, WhyNot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import part_of_cluster, without_nodes
@@ -19,9 +19,9 @@ from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.after import admin_requests, with_pods
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
-from dra_lab.planner.fleet.stranded import stranded
+from dra_lab.planner.fleet.stranded import stranded_devices
 from dra_lab.planner.why.conflicts import Trial, changes, tried
-from dra_lab.planner.why.why_not import WhyNot, why_not
+from dra_lab.planner.why.why_not import why_not
 
 
 class Leaving(Struct, frozen=True):
@@ -68,7 +68,7 @@ def why_stranded(
     planned = after.on_node.get(node, ()) if after is not None else ()
     admin = {workload.name: admin_requests(workload.claims) for workload in workloads}
     part = with_pods(_alone(cluster, node), ((pod, admin[pod.workload]) for pod in planned), release)
-    kinds = stranded(part, claims, release=release, time_limit=seconds / 4).kinds
+    kinds = stranded_devices(part, claims, release, Budget(time.monotonic() + seconds / 4)).kinds
     if not any(kind.stranded for kind in kinds):
         return WhyStranded(node, kinds)
     most = Sizes().node_pods
@@ -108,7 +108,7 @@ def _leaving(
         if (left := end - time.monotonic()) <= 0:
             break
         rest = part.with_objects(claims=tuple(claim for claim in part.claims if claim.metadata != holder))
-        now = stranded(rest, claims, release=release, time_limit=left).kinds
+        now = stranded_devices(rest, claims, release, Budget(time.monotonic() + left)).kinds
         after = next((kind for kind in now if kind.kind == before.kind), None)
         if after is not None and after.proven and after.stranded < before.stranded:
             found.append(Leaving(f"{holder.namespace}/{holder.name}", before.kind, before.stranded, after.stranded))

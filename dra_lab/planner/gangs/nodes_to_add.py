@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from dra_lab.errors import InputError, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
@@ -17,11 +17,10 @@ from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import when_idle, without_nodes
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import listed, workloads_given, workloads_of
-from dra_lab.planner.budget import Budget, Progress, awaited
+from dra_lab.planner.arguments import listed, workloads_given
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.model import COST, GangModel
 from dra_lab.planner.gangs.needs import GangNeed, Needs, nodes_of_claims
@@ -38,72 +37,24 @@ from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.gangs.problem import GangProblem, On, problem_of
 from dra_lab.planner.gangs.search import greedy
 from dra_lab.planner.plan_pod import plan_pod
-from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
 from dra_lab.topology.presets import ATTRIBUTES
 
 
-@awaited
-def nodes_to_add(
+def added_nodes(
     cluster: Cluster,
-    what: ClaimSketch | Workload | Sequence[ClaimSketch | Workload],
+    workloads: Sequence[Workload],
     types: Sequence[NodeType],
+    trees: Sequence[Hierarchy],
+    release: KubernetesRelease,
+    budget: Budget,
+    solver: str,
     *,
-    full: bool = False,
-    hierarchies: Sequence[Hierarchy] | None = None,
-    release: KubernetesRelease | str | None = None,
-    time_limit: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-    solver: str = "HiGHS",
+    full: bool,
 ) -> AddedNodes:
-    """Return which nodes have to be added so that all workloads fit, at least cost.
-
-    Every gang must fit with its minimum, each in one domain of its required level, and every other workload with
-    all replicas. Nodes that are cordoned take no pods.
-
-    Args:
-        cluster: The cluster to start from; it does not change.
-        what: The workloads to place, or drawings of single pods.
-        types: The nodes that may be added, with their costs and places.
-        full: Whether every gang must fit with all its replicas instead of its minimum.
-        hierarchies: The levels above the nodes; default: those of the cluster.
-        release: The release to plan for; default: that of the cluster.
-        time_limit: Seconds after which the best answer so far is returned. Default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-
-    Returns:
-        The nodes by type and domain, their cost and its bound, the cluster with them, and the plan there.
-
-    Raises:
-        InputError: A node type, a gang, a level or the release is unknown or makes no sense.
-        NodeError: A node type copies a node that the cluster does not have.
-        SketchError: A drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
-
-    Example:
-        >>> from dra_lab import NodeType, Workload, load_cluster, nodes_to_add, read_sketch
-
-        Each of three gangs needs a node for its two workers.
-
-        >>> lesson = read_sketch("sample:two-sockets/lesson")
-        >>> train = Workload("train", lesson, count=2, level="host", replicas=3)
-
-        New nodes are like lab-1.
-
-        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), train, [NodeType.like("lab-1")])
-        >>> [(one.type, one.count) for one in added.added], added.proven
-        ([('lab-1', 2)], True)
-    """
-    began = time.monotonic()
-    release = cluster.target_release(release)
-    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    every = workloads_given("what", workloads_of(what))
-    gangs, workloads = [one for one in every if one.is_gang], tuple(one for one in every if not one.is_gang)
+    """Return which nodes have to be added; see `nodes_to_add`."""
+    every = workloads_given("what", workloads)
+    gangs, single = [one for one in every if one.is_gang], tuple(one for one in every if not one.is_gang)
     types = listed("types", types, NodeType)
     names = [one.name for one in types]
     for one in types:
@@ -111,16 +62,15 @@ def nodes_to_add(
             raise InputError(f"node type {one.name!r} is there twice; give each its own name")
         if one.node:
             cluster.node_named(one.node)
-    trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
     answer = AddedNodes(
         PlanStatus.STOPPED,
         types,
         wanted_gangs(gangs, full=full),
-        workloads,
+        single,
         cluster.name,
         str(release),
         cluster=cluster,
-        hierarchies=trees,
+        hierarchies=tuple(trees),
         findings=cluster.findings,
     )
     claims = [claim for one in every for claim in (*one.every_shared_claim, *one.claims)]
@@ -132,7 +82,7 @@ def nodes_to_add(
         message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
         raise UnsupportedFeature("resourceClaims", message)
     search = _Search(answer, release, solver, budget)
-    return replace(search.run(), seconds=time.monotonic() - began, parts=dict(search.clock.parts))
+    return replace(search.run(), parts=dict(search.clock.parts))
 
 
 @dataclass
@@ -170,7 +120,8 @@ class _Search:
         self.models = models
         # Claims may select by what devices of new nodes publish of their place, and it differs by place.
         published = {key for one in models for key in ATTRIBUTES if one.place.values.get(key)}
-        text = repr([kind.claims for kind in needs.kinds]) + repr(asked.cluster.classes) if published else ""
+        claims = [kind.claims for kind in needs.kinds] if published else []
+        text = msgspec.json.encode((claims, asked.cluster.classes if published else ())).decode()
         self.place_matters = any(key.partition("/")[2] in text for key in published)
         return replace(every, cells={key: nodes for key, nodes in cells.items() if nodes}), profiles
 

@@ -18,6 +18,7 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.placement import PlacedPod, SharedClaim
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import hierarchy_of, workloads_given
@@ -55,7 +56,8 @@ def plan_gangs(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     workloads = workloads_given("workloads", workloads)
-    plan = Plan(PlanStatus.EMPTY, workloads, cluster.name, str(release), findings=cluster.findings, moves=cluster.moves)
+    question = Question(workloads, cluster.name, str(release))
+    plan = Plan(PlanStatus.EMPTY, question, findings=cluster.findings, moves=cluster.moves)
     gangs, single = plan.gangs, [workload for workload in workloads if not workload.is_gang]
     unread = not_read(cluster, [claim for one in workloads for claim in (*one.claims, *one.every_shared_claim)])
     if unread is not None:

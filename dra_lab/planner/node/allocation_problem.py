@@ -19,7 +19,7 @@ from dra_lab.model.names import PCIE_ROOT, DeviceID, part_of
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, How, Link, covers
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.eligible import NodeEligibility
-from dra_lab.topology.locality import Locality, level_number, level_value, shared_value
+from dra_lab.topology.places import Locality, level_number, level_value, shared_value
 
 NUMA_KINDS = ("gpu", "nic", "cpu")
 ROOT_KINDS = ("gpu", "nic")

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.cel.matching import Matching
-from dra_lab.drivers import profile
+from dra_lab.drivers.profiles import profile
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.in_use import allocated_alone, held_alone
 from dra_lab.index.node_index import node_index

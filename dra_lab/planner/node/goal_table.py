@@ -25,7 +25,7 @@ from dra_lab.planner.node.allocation_problem import (
 )
 from dra_lab.planner.node.link_rows import lost
 from dra_lab.planner.node.variables import DeviceCounts, Expression, Model, ModelCounts, Number, NumberCounts, PlaceOf
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.places import Locality
 
 
 class Objective(Struct, frozen=True):
@@ -135,7 +135,7 @@ class Scale(Struct, frozen=True):
     lists: bool = False
 
 
-class AskedDevices(NamedTuple):
+class DrawnAsks(NamedTuple):
     """What a drawing asks for: its asks, the number of each, and the asks behind each link."""
 
     every: tuple[Ask, ...]
@@ -143,18 +143,18 @@ class AskedDevices(NamedTuple):
     tied: tuple[frozenset[int], ...]
 
 
-def asked_of(sketch: ClaimSketch) -> AskedDevices:
+def asked_of(sketch: ClaimSketch) -> DrawnAsks:
     """Return what a drawing asks for."""
     every = tuple(ask for request in sketch.requests for ask in asks(request))
     tied = tuple(
         frozenset(at for at, ask in enumerate(every) if any(covers(reference, ask) for reference in link.requests))
         for link in sketch.links
     )
-    return AskedDevices(every, {ask.reference: at for at, ask in enumerate(every)}, tied)
+    return DrawnAsks(every, {ask.reference: at for at, ask in enumerate(every)}, tied)
 
 
 def value_placements(
-    scale: Scale, placements: Sequence[Placement], order: Sequence[str], asked: AskedDevices | None = None
+    scale: Scale, placements: Sequence[Placement], order: Sequence[str], asked: DrawnAsks | None = None
 ) -> tuple[GoalValue, ...]:
     """Return the goals' values of placements in the given order of goals; nothing is proven by it.
 
@@ -181,7 +181,7 @@ def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ..
     return tuple(broken)
 
 
-def _counts(scale: Scale, placements: Sequence[Placement], asked: AskedDevices | None = None) -> NumberCounts:
+def _counts(scale: Scale, placements: Sequence[Placement], asked: DrawnAsks | None = None) -> NumberCounts:
     """Return placements as an allocation of a problem in which every device that they take is a group of its own.
 
     A device that no request could be served with there, but that kube-scheduler took, counts like any other.

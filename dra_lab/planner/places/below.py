@@ -8,7 +8,7 @@ import numpy as np
 
 from dra_lab.planner.places.counting import ENDLESS, Array, CountedPod, Counting, by_slot, places_at, served
 from dra_lab.planner.places.levels import PLACES_OF_GOAL
-from dra_lab.planner.places.shapes import PlaceLink, Shape
+from dra_lab.planner.places.shapes import PlaceLink, PodShape
 from dra_lab.planner.places.trees import State
 
 
@@ -76,7 +76,7 @@ class Below:
                     found = found + self._lost_groups(counted[0], link, state, numbers)
         return [int(limit) for limit in found]
 
-    def _single(self, shape: Shape, start: int) -> CountedPod:
+    def _single(self, shape: PodShape, start: int) -> CountedPod:
         """Return one shape as counting sees it, with all its required links."""
         if start not in self._alone:
             streams = tuple((start + slot,) for slot in range(len(shape.slots)))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dra_lab.model.sketch import How
-from dra_lab.planner.places.shapes import PlaceLink, Shape, Vector
+from dra_lab.planner.places.shapes import PlaceLink, PodShape, Vector
 from dra_lab.planner.places.trees import LeafType, State, Trees
 
 Array = Any
@@ -55,7 +55,7 @@ class CountedPod:
     need: Vector
     streams: tuple[tuple[int, ...], ...]
     links: tuple[PlaceLink, ...]
-    shape: Shape
+    shape: PodShape
 
 
 def counted_pods(trees: Trees) -> list[CountedPod]:
@@ -74,7 +74,7 @@ def counted_pods(trees: Trees) -> list[CountedPod]:
     return found
 
 
-def by_slot(shape: Shape, link: PlaceLink) -> PlaceLink:
+def by_slot(shape: PodShape, link: PlaceLink) -> PlaceLink:
     """Return a link with an end for each slot if it keeps all devices together."""
     if link.how is not How.TOGETHER:
         return link

@@ -14,7 +14,7 @@ from itertools import permutations
 from dra_lab.model.sketch import How
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.places.counting import places_at
-from dra_lab.planner.places.shapes import PlaceLink, Shape, Vector
+from dra_lab.planner.places.shapes import PlaceLink, PodShape, Vector
 from dra_lab.planner.places.tables import HARM, SPARE, Costs, Harm, PodTables, ShapeTables
 from dra_lab.planner.places.trees import State, Trees
 
@@ -222,19 +222,19 @@ def pod_tables(trees: Trees, order: Sequence[str], harm: Harm) -> list[PodTables
     return found
 
 
-def _bounds(shapes: Sequence[Shape], devices: int) -> dict[str, int]:
+def _bounds(shapes: Sequence[PodShape], devices: int) -> dict[str, int]:
     """Return the most that each goal of a pod may be."""
     ranks = max((_ranks(shape) for shape in shapes), default=0)
     lost = max((shape.preferences + sum(_pairs(shape, link) for link in shape.links) for shape in shapes), default=0)
     return {"alternatives": ranks, "preferences": lost, "numa": devices, "unpaired": devices, "roots": devices}
 
 
-def _ranks(shape: Shape) -> int:
+def _ranks(shape: PodShape) -> int:
     most = (slot.need * max(rank for _, rank in slot.alternatives) for slot in shape.slots if slot.alternatives)
     return shape.alternatives + sum(most)
 
 
-def _pairs(shape: Shape, link: PlaceLink) -> int:
+def _pairs(shape: PodShape, link: PlaceLink) -> int:
     """Return how many groups of a preferred link may be lost."""
     slots = next((slots for slots, per in link.ends if per == 1), ())
     return 0 if link.must else sum(shape.slots[slot].need for slot in slots)

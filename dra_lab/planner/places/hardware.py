@@ -13,7 +13,7 @@ from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.levels import NUMA, ROOT, Levels, inferred_levels, is_tree, levels_of, parts_of
-from dra_lab.planner.places.shapes import PodAsk, Shape, ShapesOfPod, counted_kind
+from dra_lab.planner.places.shapes import PodAsk, PodShape, ShapesOfPod, counted_kind
 from dra_lab.planner.places.trees import Trees
 
 
@@ -148,7 +148,7 @@ def _are_in_one_place(groups: Sequence[DeviceGroup], levels: Levels) -> bool:
     )
 
 
-def _is_counted_twice(shape: Shape, group: DeviceGroup) -> bool:
+def _is_counted_twice(shape: PodShape, group: DeviceGroup) -> bool:
     """Say whether a pod may take one device at an unknown place for several slots, which goals count once."""
     counted = counted_kind(group)
     known = group.numa is not None and (group.root is not None or counted == "cpu")

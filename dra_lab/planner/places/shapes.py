@@ -90,7 +90,7 @@ class PlaceLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PodShape:
     """One way to ask for a pod's devices; `alternatives` and `preferences` are what it costs wherever it is placed."""
 
     slots: tuple[Slot, ...]
@@ -112,7 +112,7 @@ class PodAsk:
     ask of the fleet behind each of its asks. `merged` are the requests that mean the same, None if there are none.
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[PodShape, ...]
     paired: bool
     ranked: AllocationProblem
     ask_of: tuple[int, ...]
@@ -155,14 +155,14 @@ class ShapesOfPod:
     every: Mapping[int, Sequence[int]]
     inferred: frozenset[int]
 
-    def shapes(self, most: int) -> tuple[Shape, ...] | None:
+    def shapes(self, most: int) -> tuple[PodShape, ...] | None:
         """Return all shapes; none if nothing serves the pod."""
         requests = self.problem.requests[slice(*self.part.requests)]
         every = ((at, self.problem.links[at]) for at in range(*self.part.links))
         soft = [at for at, link in every if not link.must and not link.kind.paired]
         if prod(len(asks) for asks in requests) * 2 ** len(soft) > most:
             return None
-        found: list[Shape] = []
+        found: list[PodShape] = []
         for chosen in product(*requests):
             for kept in product((True, False), repeat=len(soft)):
                 lost = {link for link, keep in zip(soft, kept, strict=True) if not keep}
@@ -172,7 +172,7 @@ class ShapesOfPod:
                 found.extend(more)
         return tuple(found)
 
-    def _with_values(self, chosen: Sequence[int], lost: set[int], most: int) -> list[Shape] | None:
+    def _with_values(self, chosen: Sequence[int], lost: set[int], most: int) -> list[PodShape] | None:
         """Return a shape for each choice of values where places are not nested, [] if nothing serves the pod."""
         kept = [at for at in range(*self.part.links) if at not in lost]
         free = [at for at in kept if self.links[at] not in self.levels]
@@ -186,7 +186,7 @@ class ShapesOfPod:
             choices.append([*sorted(seen, key=repr)] if ends else [None])
         if prod(map(len, choices)) > most:
             return None
-        found: list[Shape] = []
+        found: list[PodShape] = []
         for values in product(*choices):
             more = self._made(chosen, kept, dict(zip(free, values, strict=True)), len(lost), most)
             if more is None or len(found) + len(more) > most:
@@ -201,7 +201,7 @@ class ShapesOfPod:
 
     def _made(
         self, chosen: Sequence[int], kept: Sequence[int], values: Mapping[int, PlaceValue | None], lost: int, most: int
-    ) -> list[Shape] | None:
+    ) -> list[PodShape] | None:
         requires: dict[int, list[tuple[int, PlaceValue | None]]] = {ask: [] for ask in chosen}
         told: dict[int, list[int]] = {ask: [] for ask in chosen}
         for at in kept:
@@ -232,7 +232,7 @@ class ShapesOfPod:
             links = self._links(chosen, kept, slots)
             if links is None:
                 return None
-            found.append(Shape(slots, links, fixed, lost + self._lost(chosen, kept, slots)))
+            found.append(PodShape(slots, links, fixed, lost + self._lost(chosen, kept, slots)))
         return found
 
     def _is_too_many(self, slots: Sequence[Slot]) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dra_lab.model.sketch import How
 from dra_lab.planner.places.levels import PLACES_OF_GOAL, ROOT
-from dra_lab.planner.places.shapes import Shape, Vector
+from dra_lab.planner.places.shapes import PodShape, Vector
 from dra_lab.planner.places.trees import LeafType, State, Trees
 
 Array = Any
@@ -121,7 +121,7 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceTable:
+class PodTable:
     """All that a place can give to one pod: positions of vectors, costs, and `steps` that lead back.
 
     A step of a leaf is what each vector uses, and the state that is left. A step of another place is (state of a place
@@ -136,7 +136,7 @@ class PlaceTable:
 class ShapeTables:
     """The tables of one shape of a pod, at one order of goals."""
 
-    def __init__(self, trees: Trees, shape: Shape, start: int, costs: Costs, harm: Harm, *, paired: bool) -> None:
+    def __init__(self, trees: Trees, shape: PodShape, start: int, costs: Costs, harm: Harm, *, paired: bool) -> None:
         """Note what links allow, and what goals cost, of every vector at every level."""
         self.trees, self.shape, self.start, self.costs, self.harm = trees, shape, start, costs, harm
         self.need = shape.need
@@ -162,7 +162,7 @@ class ShapeTables:
                 self.own[depth] += np.stack([gpus, np.maximum(gpus - nics, 0)]) * costs.weights.get("unpaired", 0)
         self.fixed = costs.pack(alternatives=shape.alternatives, preferences=shape.preferences)
         self._sums: dict[tuple[int, int, frozenset[int]], bool] = {}
-        self._tables: dict[tuple[int, State], PlaceTable] = {}
+        self._tables: dict[tuple[int, State], PodTable] = {}
         self._after: dict[tuple[int, State, int], State] = {}
 
     def _devices(self, kinds: Sequence[str]) -> Array:
@@ -191,7 +191,7 @@ class ShapeTables:
 
     # ------------------------------------------------------------------ tables
 
-    def table(self, depth: int, state: State) -> PlaceTable:
+    def table(self, depth: int, state: State) -> PodTable:
         """Return what a place can give to one pod."""
         key = depth, state
         found = self._tables.get(key)
@@ -200,7 +200,7 @@ class ShapeTables:
             self._tables[key] = found
         return found
 
-    def _leaf(self, state: State) -> PlaceTable:
+    def _leaf(self, state: State) -> PodTable:
         known, kind, amounts = state
         found: dict[int, tuple[int, Uses, State]] = {}
         own = self.own[-1][known]
@@ -218,7 +218,7 @@ class ShapeTables:
         costs = np.array([cost for cost, _, _ in found.values()], np.int64)
         steps = {position: (uses, after) for position, (_, uses, after) in found.items()}
         kept = self.lattice.kept(vectors)
-        return PlaceTable(vectors[kept], costs[kept], steps)
+        return PodTable(vectors[kept], costs[kept], steps)
 
     def on_leaf(self, state: State) -> Iterator[tuple[int, list[list[tuple[int, int]]]]]:
         """Yield the position of each vector that a leaf may give, and (rank, move) of what serves each slot."""
@@ -239,7 +239,7 @@ class ShapeTables:
             total += min(takes, default=need)
         return min(need, total)
 
-    def _inner(self, depth: int, state: State) -> PlaceTable:
+    def _inner(self, depth: int, state: State) -> PodTable:
         known, children = state
         size = self.lattice.size
         costs, steps = np.full(size + 1, NEVER, np.int64), []
@@ -263,7 +263,7 @@ class ShapeTables:
         able = able[able > 0]
         if depth:
             able = able[self.lattice.kept(able)]
-        return PlaceTable(able, costs[able] + self.own[depth][known][able], tuple(steps))
+        return PodTable(able, costs[able] + self.own[depth][known][able], tuple(steps))
 
     def best(self, state: State) -> int | None:
         """Return the cost of the best pod on a node, None if there is none."""

@@ -17,7 +17,7 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
-from dra_lab.planner.answer import Work, once
+from dra_lab.planner.answer import PodWork, once
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import eligibility
@@ -31,7 +31,7 @@ from dra_lab.sketch.cluster_candidates import counts_cpus
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
 
-def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
+def plan_of_misfit(work: PodWork, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
     """Return the plan with its reasons, within their own time; `pinned` is the only node examined ("": all).
 
     `early` gets the plan with what is short, before every change is tried.
@@ -64,7 +64,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     )
 
 
-def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Sequence[Suggestion]) -> Reasons:
+def _reasons(work: PodWork, pinned: str, plan: Plan, rows: Rows, suggestions: Sequence[Suggestion]) -> Reasons:
     """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
     scan, budget = work.scan, work.budget
     names = (pinned,) if pinned else scan.rules.nodes

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
-
-from msgspec import Struct
 
 from dra_lab.cel.no_match import plain
 from dra_lab.cel.syntax_tree import reads
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import published_amounts
-from dra_lab.model.names import DeviceID
-from dra_lab.model.reasons import Funnel, Shortfall
+from dra_lab.model.reasons import FailedTest, WhyNot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
@@ -24,35 +20,6 @@ from dra_lab.planner.plan_findings import cordoned_shortfall
 from dra_lab.planner.pod_claims import expand_pod, read_claims
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.why.funnel import funnels, node_counts
-
-
-class FailedTest(Struct, frozen=True):
-    """The first test that keeps a device from one request.
-
-    `test` is `class`, `selector`, `taint`, `in-use`, `capacity`, or "" if it passes all of them; `text` is the
-    expression, the taints or the claims that stand behind it.
-    """
-
-    request: str
-    test: str
-    text: str = ""
-
-
-class WhyNot(Struct, frozen=True):
-    """How far the devices of a node come with each request, and why the node does not serve the claim.
-
-    `fits` is None where time ended before that was known. `users` names, by request, the claims that hold matching
-    devices, with the number of these, most first; `devices` has the tests of every device by its identity. `use_known`
-    is False if no claims were read, so that a device may be in use although no claim here holds it.
-    """
-
-    node: str
-    fits: bool | None
-    funnels: tuple[Funnel, ...] = ()
-    shortfalls: tuple[Shortfall, ...] = ()
-    users: Mapping[str, tuple[tuple[str, int], ...]] = {}
-    devices: Mapping[DeviceID, tuple[FailedTest, ...]] = {}
-    use_known: bool = True
 
 
 def why_not(

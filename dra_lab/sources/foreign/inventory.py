@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dra_lab.drivers import known_drivers, profile
+from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.findings import Finding, Origin, Severity
 
 FACTS = (

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
 
-from dra_lab.drivers import PciModel, known_drivers, pci_model, profile
+from dra_lab.drivers.kinds import PciModel, pci_model
+from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster

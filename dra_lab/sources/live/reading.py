@@ -25,18 +25,22 @@ from dra_lab.model.queues import CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.live.client import ReadingClient, ReadLimits, Refusal
 from dra_lab.sources.live.connection import Context, connect, find_context
-from dra_lab.sources.live.kinds import KIND_BY_NAME, KINDS, Served, discover, read_custom
-from dra_lab.sources.live.missing import (
+from dra_lab.sources.live.kinds import (
+    KIND_BY_NAME,
+    KINDS,
+    Served,
+    discover,
     namespace_empty,
     namespaces_only,
     not_read,
     not_served,
+    read_custom,
     refused_credentials,
     right_missing,
     rights_missing,
     server_not_verified,
 )
-from dra_lab.sources.live.pages import Key, ListedObjects, list_kind
+from dra_lab.sources.live.watch import Key, ListedObjects, list_kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from webhook_rules import refusals
 
 from dra_lab import ClaimSketch
 from dra_lab.errors import InputError
-from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
+from dra_lab.exports.gangs.level_keys import CHANNEL_CLASS
 from dra_lab.findings import Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 

@@ -6,7 +6,7 @@ import { FindingsList, Meter, type Tone } from "../components/content";
 import { Choice, optionsOf, Select } from "../components/inputs";
 import { Popover, usePopover } from "../components/popover";
 import { Table } from "../components/table";
-import type { NodeUseRow } from "../generated/models";
+import type { UseRow } from "../generated/models";
 import { followFocus } from "../view/focus";
 import { OpenInTab, useGrid, useGridKeys } from "../view/grid";
 import type { Context } from "../view/late";
@@ -148,9 +148,9 @@ function Meters() {
   const channel = useChannel();
   const [meters, nodeUse] = [useTrait("meters"), useTrait("node_use")];
   const over = usePopover({ onOpen: () => channel.send({ type: "show-use" }) });
-  const words = meters.map((row) => `${row.label} ${row.text}`).join(", ");
-  const kinds = [...new Set(meters.map((row) => row.label))];
-  const of = (kind: string) => meters.filter((row) => row.label === kind);
+  const words = meters.map((row) => `${row.kind} ${row.text}`).join(", ");
+  const kinds = [...new Set(meters.map((row) => row.kind))];
+  const of = (kind: string) => meters.filter((row) => row.kind === kind);
   return (
     <>
       <Button
@@ -160,9 +160,9 @@ function Meters() {
         title="Show what is free on each node"
         hidden={!meters.length}
       >
-        {keyed(meters, (row) => row.label).map(([key, row]) => (
+        {keyed(meters, (row) => row.kind).map(([key, row]) => (
           <span key={key} className="dra-row is-tight dra-free">
-            <span>{row.label}</span>
+            <span>{row.kind}</span>
             <Meter value={row.used} of={row.total} />
             <span>{row.text}</span>
           </span>
@@ -179,7 +179,7 @@ function Meters() {
           <UseChart
             key={kind}
             title={of(kind)
-              .map((row) => `${row.label}: ${row.text}`)
+              .map((row) => `${row.kind}: ${row.text}`)
               .join(", ")}
             rows={nodeUse.filter((use) => use.kind === kind)}
           />
@@ -196,12 +196,12 @@ function Meters() {
 }
 
 /** A bar for each node or hardware type, as long as it has devices; as a table it can be read out. */
-function UseChart({ title, rows }: { title: string; rows: readonly NodeUseRow[] }) {
+function UseChart({ title, rows }: { title: string; rows: readonly UseRow[] }) {
   const most = Math.max(1, ...rows.map((row) => row.total));
   return (
     <Table
       caption={title}
-      rows={rows.map(({ node, nodes = 1, used, total, text }) => ({
+      rows={rows.map(({ node = "", nodes = 1, used, total, text }) => ({
         key: node,
         head: (
           <>

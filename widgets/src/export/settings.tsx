@@ -50,12 +50,11 @@ function useCommonFields(row: ExportRow, canPatch = true) {
         {templates.length > 0 && (
           <div role="group" aria-label="Pod templates that get the claim">
             <Ticks
-              rows={templates.map(({ path, words, chosen = false }) => ({
-                name: path,
-                chosen,
+              rows={templates.map((row) => ({
+                ...row,
                 words: (
                   <>
-                    <code>{path}</code> <span className="dra-dim">{words}</span>
+                    <code>{row.name}</code> <span className="dra-dim">{row.words}</span>
                   </>
                 ),
               }))}

@@ -73,7 +73,7 @@ function Working() {
           </>
         )}
         <span className="dra-dim">{working} …</span>
-        <Button send={{ type: "stop-fleet" }}>Stop</Button>
+        <Button send={{ type: "cancel" }}>Stop</Button>
         <span className="dra-dim">Stop keeps the placed pods.</span>
       </span>
     );

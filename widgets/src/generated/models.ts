@@ -347,8 +347,8 @@ export interface ExportRow {
   stage?: string;
   problem?: string;
   meaning?: string;
-  templates?: readonly TemplateRow[];
-  extras?: readonly ExtraRow[];
+  templates?: readonly TickRow[];
+  extras?: readonly TickRow[];
   containers?: readonly string[];
   namespaces?: readonly string[];
   plain?: OutcomeRow | null;
@@ -363,12 +363,6 @@ export interface ExportRow {
   releases?: readonly [string, string][];
   measure?: MeasureRow | null;
   gang?: GangSheetRow | null;
-}
-
-export interface ExtraRow {
-  name: string;
-  words: string;
-  chosen?: boolean;
 }
 
 export interface FileRow {
@@ -624,13 +618,6 @@ export interface MeasureRow {
   yours?: boolean;
 }
 
-export interface MeterRow {
-  label: string;
-  text: string;
-  used: number;
-  total: number;
-}
-
 export interface MovableRow {
   namespaces?: readonly [string, boolean][];
   labels?: string;
@@ -654,15 +641,6 @@ export interface MovesRow {
   fix?: number;
   movable?: MovableRow | null;
   seeking?: boolean;
-}
-
-export interface NodeUseRow {
-  node: string;
-  kind: string;
-  used: number;
-  total: number;
-  text: string;
-  nodes?: number;
 }
 
 export interface OpaqueDeviceConfiguration {
@@ -778,13 +756,6 @@ export interface RailTable {
   note?: string;
 }
 
-export interface ReasonRow {
-  rule: string;
-  message: string;
-  subject?: string;
-  advice?: string;
-}
-
 export interface RegretRow {
   lines?: readonly string[];
   sources?: readonly string[];
@@ -839,6 +810,17 @@ export interface SelectorRow {
   error?: string;
 }
 
+export interface Shortfall {
+  rule: string;
+  subject: string;
+  message: string;
+  needed?: number;
+  available?: number;
+  node?: string;
+  advice?: string;
+  widest?: boolean;
+}
+
 export interface SourceRow {
   value: string;
   label: string;
@@ -878,17 +860,17 @@ export interface TaskRow {
   next?: string;
 }
 
-export interface TemplateRow {
-  path: string;
-  words: string;
-  chosen?: boolean;
-}
-
 export interface TestBars {
   title: string;
   bars?: readonly Bar[];
   request?: string;
   needed?: number;
+}
+
+export interface TickRow {
+  name: string;
+  words: string;
+  chosen?: boolean;
 }
 
 export interface Tile {
@@ -946,6 +928,15 @@ export interface UpgradeRow {
   stops?: boolean;
   old?: boolean;
   changes?: readonly ChangesRow[];
+}
+
+export interface UseRow {
+  kind: string;
+  used: number;
+  total: number;
+  text: string;
+  node?: string;
+  nodes?: number;
 }
 
 export interface WhyNotRow {
@@ -1014,10 +1005,10 @@ export interface ClusterBarModel {
   follow: Following;
   leaving: string;
   listing: ListingRow;
-  meters: readonly MeterRow[];
+  meters: readonly UseRow[];
   mode: string;
   modes: readonly [string, string][];
-  node_use: readonly NodeUseRow[];
+  node_use: readonly UseRow[];
   offer: AskRow;
   pending: readonly PendingRow[];
   problem: string;
@@ -1228,7 +1219,7 @@ export interface PlanViewModel {
   pin_offer: PinOffer;
   printed: PrintedRow;
   problem: string;
-  reasons: readonly ReasonRow[];
+  reasons: readonly Shortfall[];
   regret: RegretRow;
   suggestions: readonly SuggestionRow[];
   why: WhyRow;
@@ -1280,7 +1271,6 @@ export type PlanViewMessage =
   | { type: "show-difference" }
   | { type: "show-export" }
   | { type: "stop-finding" }
-  | { type: "stop-fleet" }
   | { type: "undo" }
   | { type: "use-measured"; withLink: number; withoutLink: number }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean; without?: readonly string[] }

@@ -1,19 +1,20 @@
-"""The objects of each kind: lists, page by page, and the objects of a cluster that is followed."""
+"""A watch of one kind of objects: a list, then its events, again and again, whatever the server or the network does."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Mapping
+import math
+import random
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from dra_lab.errors import ManifestError, SourceError
+from dra_lab.errors import Cancelled, ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
@@ -22,11 +23,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
 from dra_lab.model.pods import Pod
-from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, QueueObject
 from dra_lab.model.slices import ResourceSlice, share_attributes
-from dra_lab.model.topologies import CUSTOM_RESOURCES, TopologyObject
-from dra_lab.sources.live.client import ReadingClient, Refusal
-from dra_lab.sources.live.kinds import KIND_BY_NAME, KINDS, Kind, Served, not_kubernetes
+from dra_lab.sources.live.client import ReadingClient, Refusal, Unreachable, status_of_event
+from dra_lab.sources.live.kinds import Kind, Served, discover, not_kubernetes
 
 Key = tuple[str, str]
 """Namespace and name of an object; objects come in this order, as the API server keeps them."""
@@ -211,146 +210,170 @@ def _closer_look(raw: bytes, kind: Kind, api_version: str, source: str) -> tuple
     return objects[0] if objects else None, found.findings
 
 
-# --------------------------------------------------------------------- the objects of a cluster that is followed
+RELIST_AFTER = 3
+"""After this number of failures in a row that are not lost connections, the kind is listed again."""
+
+SHORTEST = 1.0
+"""A watch without events that the server ends within this number of seconds counts as a failure; else it would loop."""
 
 
-class LiveObjects:
-    """Begins with a Cluster and takes changes; calls may come from several threads.
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
 
-    Objects are shared with the snapshots: a change costs its own object, a snapshot the tuples of the kinds that
-    changed.
+
+class _Object(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class Changed(NamedTuple):
+    """An object of an event, None for one that is gone, and what is wrong with it."""
+
+    key: Key
+    item: Any = None
+    findings: tuple[Finding, ...] = ()
+
+
+Report = Changed | Mapping[Key, Any] | SourceError | None
+"""What a watch reports: an object, a new list of all objects, why no events come, or None: that they come."""
+
+
+class Watch:
+    """Keeps the objects of one kind, of a namespace or of all, up to date until the client is cancelled.
+
+    `version` is the resource version that was seen last; "" lists the kind first. `label` is the name under which it
+    is stored. `objects` are shared with the snapshots, `findings` say what is wrong with single objects, and `dirty`
+    that the latest snapshot lacks a change. `trouble` is why no events come for the moment. No events come either where
+    a right is missing (`barred`), with a finding unless it was reported when the cluster was read. `waiting` says that
+    it has not begun, and `unread` that the kind could not be read at first.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        """Begin with the objects of a snapshot."""
-        self._latest = cluster
-        self._own_findings = cluster.findings
-        self._claims_known = cluster.claims_known
-        self._lock = threading.Lock()
-        self._topologies, self._queues = cluster.topologies, cluster.queues
-        self._objects: dict[str, dict[Key, Any]] = {
-            kind.name: {key_of(item): item for item in vars(cluster)[kind.field]} for kind in KINDS
+    def __init__(
+        self,
+        cluster: Cluster,
+        client: ReadingClient,
+        served: Served,
+        space: str,
+        report: Callable[[Watch, Report], None],
+    ) -> None:
+        """Begin with the objects of the cluster; those of a kind that could not be read come with its first list."""
+        self.client, self.served, self.space = client, served, space
+        self.label = f"{served.kind.name}/{space}" if space else served.kind.name
+        self.version = version = cluster.resource_versions.get(self.label, "")
+        self._source, self._report = cluster.name, report
+        every: tuple[Any, ...] = vars(cluster)[served.kind.field]
+        self.objects = {key_of(one): one for one in every if not space or one.metadata.namespace == space}
+        self.findings: dict[Key, tuple[Finding, ...]] = {}
+        self.dirty, self.waiting, self.unread = False, True, not version
+        self.trouble, self.barred = "", False
+        self.finding: Finding | None = None
+        self.failures = 0
+        # how often in a row the server had forgotten the version
+        self.forgotten = 0
+        # when the open watch began or gave its last line, endless where none is open
+        self.moved = math.inf
+        self.due = self._next_list()
+
+    def run(self) -> None:
+        """Follow until the client is cancelled."""
+        stop = self.client.cancel
+        while not stop.is_set():
+            try:
+                self._go_on()
+            except Cancelled:
+                return
+            except SourceError as error:
+                if not stop.is_set():
+                    stop.wait(self._pause_after(error))
+
+    def _pause_after(self, error: SourceError) -> float:
+        """Note why no events come, and return the seconds until the next attempt."""
+        limits, refusal = self.client.limits, error if isinstance(error, Refusal) else None
+        quiet = time.monotonic() - self.moved >= limits.quiet
+        if refusal is not None and refusal.status == 403:
+            self._report(self, refusal)
+            return limits.barred
+        if refusal is not None and refusal.expired:
+            self.version = ""
+            self.forgotten += 1
+            if self.forgotten == 1:
+                return 0.0  # servers forget what is older than some minutes; the kind is listed again at once
+        elif isinstance(error, Unreachable) and self.moved < math.inf and (error.silent or quiet):
+            return 0.0  # an open watch ended with nothing to report: silence in order, or a cut after much of it
+        elif refusal is not None and refusal.status == 404:
+            error = self._served_elsewhere() or error
+        elif refusal is not None and not refusal.busy and self.failures + 1 >= RELIST_AFTER:
+            self.version = ""
+        self.failures += 1
+        self._report(self, error)
+        return limits.delay(self.failures - 1, getattr(error, "retry_after", None))
+
+    def _served_elsewhere(self) -> SourceError | None:
+        """Look for the kind in another version, as after an update of the server; returns why there is none."""
+        kind = self.served.kind
+        try:
+            served = next((entry for entry in discover(self.client) if entry.kind is kind), None)
+        except SourceError as error:
+            return error
+        if served is None:
+            return SourceError(f"{self.client.server} does not serve {kind.resource} any more")
+        self.served = served
+        return None
+
+    def _go_on(self) -> None:
+        self.moved = math.inf
+        if not self.version or time.monotonic() >= self.due:
+            self.version = ""
+            listed = list_kind(self.client, self.served, self.space, source=self._source)
+            self._report(self, listed.objects)
+            self.version, self.due = listed.resource_version, self._next_list()
+        longest = self.client.limits.watch * random.uniform(1.0, 1.3)  # noqa: S311  so that not all end at once
+        seconds = max(1, int(min(longest, self.due - time.monotonic())))
+        query: dict[str, str | int] = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self.version,
+            "timeoutSeconds": seconds,
         }
-        self._order = {kind: dict.fromkeys(sorted(objects)) for kind, objects in self._objects.items()}
-        self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
-        self._dirty: set[str] = set()
+        begin, some = time.monotonic(), False
+        with self.client.lines(self.served.path(self.space), query) as lines:
+            try:
+                self.moved = time.monotonic()
+                self._report(self, None)
+                for line in lines:
+                    self._event(line)
+                    some, self.failures, self.forgotten, self.moved = True, 0, 0, time.monotonic()
+                    if self.client.cancel.is_set() or self.moved >= self.due:
+                        break
+                if not some and time.monotonic() - begin < min(SHORTEST, seconds / 2):
+                    raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
+            finally:
+                if time.monotonic() - begin >= SHORTEST:
+                    self.failures = self.forgotten = 0
 
-    def now_read(self, kind: Kind, space: str) -> None:
-        """Remove the findings about a kind, of a namespace or of all, that could not be read and now is."""
+    def _next_list(self) -> float:
+        return time.monotonic() + self.client.limits.relist * random.uniform(0.8, 1.0)  # noqa: S311  one kind at a time
 
-        def gone(finding: Finding) -> bool:
-            matches = finding.rule in ("right-missing", "kind-not-read") and finding.subject == kind.resource
-            return matches and (not space or repr(space) in finding.message)
-
-        with self._lock:
-            self._own_findings = tuple(finding for finding in self._own_findings if not gone(finding))
-            self._claims_known = self._claims_known or kind.name == "ResourceClaim"
-            self._dirty.add(kind.name)
-
-    def take_custom(self, found: tuple[CustomObject, ...], unread: Collection[str]) -> bool:
-        """Take objects of Kueue, KAI and Volcano that were read again.
-
-        `unread` names resources that were not, of which all stays. Returns whether anything is different.
-        """
-
-        def stays(finding: Finding) -> bool:
-            return finding.subject not in CUSTOM_RESOURCES or finding.subject in unread
-
-        with self._lock:
-            held = (*self._topologies, *self._queues)
-            gone = {*unread}
-            if any(isinstance(one, ClusterQueue) and one.resource in unread for one in held):
-                gone |= {one.resource for one in held if isinstance(one, Configuration)}  # it was not asked for
-            custom = (*(one for one in held if one.resource in gone), *found)
-            topologies = tuple(one for one in custom if isinstance(one, TopologyObject))
-            queues = tuple(one for one in custom if isinstance(one, QueueObject))
-            kept = tuple(filter(stays, self._own_findings))
-            same = topologies == self._topologies and queues == self._queues
-            if same and len(kept) == len(self._own_findings):
-                return False
-            if topologies != self._topologies:
-                self._topologies = topologies
-            self._queues, self._own_findings = queues, kept
-            return True
-
-    def put(self, kind: str, item: Any) -> bool:
-        """Add or replace an object; returns False when nothing that is kept of it has changed."""
-        if not wanted(item):
-            return self.remove(kind, key_of(item))
-        kept = tidy(item)
-        with self._lock:
-            before = self._objects[kind].get(key_of(kept))
-            if before == kept:
-                return False
-            self._objects[kind][key_of(kept)] = kept
-            self._dirty.add(kind)
-            return True
-
-    def remove(self, kind: str, key: Key) -> bool:
-        """Take an object away; returns False when it was not there."""
-        with self._lock:
-            self._forget(kind, key)
-            if self._objects[kind].pop(key, None) is None:
-                return False
-            self._dirty.add(kind)
-            return True
-
-    def put_findings(self, kind: str, key: Key, findings: tuple[Finding, ...]) -> bool:
-        """Replace the findings about an object; returns whether they are new."""
-        with self._lock:
-            before = self._findings.get((kind, key), ())
-            self._forget(kind, key)
-            if findings:
-                self._findings[kind, key] = findings
-            return before != findings
-
-    def replace_all(self, kind: str, space: str, listed: ListedObjects) -> bool:
-        """Take a new list of a kind, of a namespace or of all; returns whether anything is different."""
-        with self._lock:
-            held = self._objects[kind]
-            gone = [key for key in held if (not space or key[0] == space) and key not in listed.objects]
-            changed = {key: item for key, item in listed.objects.items() if held.get(key) != item}
-            for key in gone:
-                del held[key]
-                self._forget(kind, key)
-            held.update(changed)
-            if gone or changed:
-                self._dirty.add(kind)
-            return bool(gone or changed)
-
-    def snapshot(self, versions: Mapping[str, str], extra: tuple[Finding, ...] = ()) -> Cluster:
-        """Return the cluster as it is now; kinds that did not change keep their tuple.
-
-        `extra` are findings about the following itself, which stand behind those of the objects.
-        """
-        with self._lock:
-            changes: dict[str, Any] = {KIND_BY_NAME[kind].field: self._in_order(kind) for kind in self._dirty}
-            self._dirty.clear()
-            findings = (*self._own_findings, *(f for found in self._findings.values() for f in found), *extra)
-            read_at = datetime.now().astimezone().isoformat(timespec="seconds")
-            self._latest = self._latest.with_objects(
-                **changes,
-                findings=tuple(dict.fromkeys(findings)),
-                read_at=read_at,
-                resource_versions=dict(versions),
-                claims_known=self._claims_known,
-                topologies=self._topologies,
-                queues=self._queues,
-            )
-            return self._latest
-
-    def _in_order(self, kind: str) -> tuple[Any, ...]:
-        """Return the objects of a kind by namespace and name; the lock is held."""
-        objects, order = self._objects[kind], self._order[kind]
-        if order.keys() != objects.keys():
-            # what stays is in order already: sorting takes little more than a look at it
-            kept = [key for key in order if key in objects]
-            order = self._order[kind] = dict.fromkeys(sorted((*kept, *(key for key in objects if key not in order))))
-        return tuple(map(objects.__getitem__, order))
-
-    def _forget(self, kind: str, key: Key) -> None:
-        """Drop the findings about an object, here and in the first snapshot; the lock is held."""
-        self._findings.pop((kind, key), None)
-        name = f"{kind}/{key[1]}"
-        if any(f.origin is not None and f.origin.object == name for f in self._own_findings):
-            self._own_findings = tuple(f for f in self._own_findings if f.origin is None or f.origin.object != name)
+    def _event(self, line: bytes) -> None:
+        try:
+            event = from_json(line, _Event)
+            raw = bytes(event.object)
+            meta = from_json(raw, _Object).metadata if event.type != "ERROR" else _Meta()
+        except (msgspec.MsgspecError, RecursionError):
+            raise Unreachable(f"{self.client.server} sends something that is not an event", passing=True) from None
+        if event.type == "ERROR":
+            raise status_of_event(raw)
+        key = meta.namespace, meta.name
+        if event.type == "DELETED":
+            self._report(self, Changed(key))
+        elif event.type != "BOOKMARK":
+            item, findings = decode_item(raw, self.served, self._source)
+            kept = tidy(item) if item is not None and wanted(item) else None
+            self._report(self, Changed(key, kept, findings))
+        self.version = meta.resource_version or self.version
