@@ -204,9 +204,10 @@ def test_the_answer_of_the_mode_is_printed_on_a_page_without_manifests(fleet_she
     assert "kind: ResourceClaim" not in page
 
 
-def test_nothing_is_printed_without_an_answer(tmp_path):
+def test_an_answer_that_a_lesson_hides_is_not_printed():
     session = Session("sample:dgx-h100")
     view = PlanView(session)
+    session.hide_answer(hidden=True)
     say(view, type="print")
     assert (view.printed, "no answer to print" in view.problem) == ({}, True)
     session.close()
