@@ -65,7 +65,7 @@ class Answering(Job[Answer]):
         self._told: Plan | None = None
         self.status: Mapping[str, Any] = {}
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
-        self.checking = False  # whether the findings of the cluster that was answered are being worked out
+        self._checked: Cluster | None = None  # the cluster whose findings are being worked out
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
         self._search_ended = False
         self._findings_before: tuple[Finding, ...] = ()
@@ -216,13 +216,13 @@ class Answering(Job[Answer]):
         """Plan the drawing unless its answer is known, then the fleet, then what else is sought of the drawing."""
         if not run.is_answered:
             # before the answer is there: who waits for it must not take the next cluster while this one is checked
-            self.checking = not is_checked(question.cluster)
+            checks = self._begin_check(question.cluster)
             run.settle(lambda: self._first(run, question))
-            if self.checking:
+            if checks:
                 try:
                     check(question.cluster)
                 finally:
-                    self.checking = False
+                    self._checked = None
                 self.events.emit("findings")
         self.fleet.answer_question(run)
         answer = self.latest
@@ -231,6 +231,19 @@ class Answering(Job[Answer]):
                 run.show(with_sought(answer, run))
             if not self._search_ended:
                 self._search_manifest(run, question, fits=answer.plan.fits)
+
+    @property
+    def checking(self) -> bool:
+        """Say whether the findings of the cluster that was answered are being worked out."""
+        return self._checked is not None
+
+    def _begin_check(self, cluster: Cluster) -> bool:
+        """Say whether a cluster is still to be checked; a question that comes meanwhile does not check it again."""
+        with self.lock:
+            if is_checked(cluster) or self._checked is cluster:
+                return False
+            self._checked = cluster
+            return True
 
     def _first(self, run: Run[Answer], question: SessionQuestion) -> Answer:
         """Return the plan of the drawing, after what the views show meanwhile."""

@@ -14,8 +14,8 @@ from tests.benchmarks.big_cluster import big_cluster
 EDITS = 6
 
 
-def seconds_to_answer(cluster: str | Cluster) -> tuple[float, float]:
-    """Return the time of the first answer and the median of EDITS further ones (counts changed back and forth)."""
+def seconds_to_answer(cluster: str | Cluster) -> tuple[float, float, float]:
+    """Return the time of the first answer, and the median and most of EDITS further ones."""
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     start = time.perf_counter()
     session = Session(cluster, sketch=sketch)
@@ -30,17 +30,19 @@ def seconds_to_answer(cluster: str | Cluster) -> tuple[float, float]:
         session.plan()
         seconds.append(time.perf_counter() - start)
     session.close()
-    return first, statistics.median(seconds)
+    return first, statistics.median(seconds), max(seconds)
 
 
 def main() -> None:
     """Print the medians beside their targets."""
-    first, median = seconds_to_answer("sample:eks-p4d")
-    print(f"4 nodes: first answer {first * 1e3:.0f} ms, after an edit {median * 1e3:.0f} ms   (target 150 ms)")
+    first, median, most = seconds_to_answer("sample:eks-p4d")
+    after = f"after an edit {median * 1e3:.0f} ms, at most {most * 1e3:.0f} ms"
+    print(f"4 nodes: first answer {first * 1e3:.0f} ms, {after}   (target 150 ms)")
     for busy in (0.0, 0.2):
         cluster = big_cluster(5000, busy)
-        first, median = seconds_to_answer(cluster)
-        print(f"5,000 nodes, {busy:.0%} busy: first answer {first:.2f} s, after an edit {median:.2f} s   (target 1 s)")
+        first, median, most = seconds_to_answer(cluster)
+        after = f"after an edit {median:.2f} s, at most {most:.2f} s"
+        print(f"5,000 nodes, {busy:.0%} busy: first answer {first:.2f} s, {after}   (target 1 s)")
 
 
 if __name__ == "__main__":
