@@ -88,7 +88,7 @@ class Fit(Struct, frozen=True):
         """Return a line; the fields hold all of it."""
         more = f" and {len(self.members) - 1:,} more" if self.kind != DOMAIN and len(self.members) > 1 else ""
         where = "/".join(self.members) if self.kind == DOMAIN else f"{self.members[0] if self.members else ''}{more}"
-        return f"<Fit of {self.workload} in {self.kind} {where}: {self.replicas} replicas>"
+        return f"<Fit of {self.workload}, {self.kind} {where}: replicas {self.replicas}>"
 
     @property
     def fits(self) -> bool:
@@ -141,7 +141,7 @@ class Headroom(Shown, Struct, frozen=True):
     seconds: float = 0.0
 
     def __hash__(self) -> int:
-        """Return the hash of the numbers; the levels are a mapping."""
+        """Return the hash of all but `levels`, which is a mapping."""
         return hash((self.workload, self.count, self.where))
 
     @property

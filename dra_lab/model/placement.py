@@ -58,7 +58,7 @@ class PlacedPod(Struct, frozen=True, gc=False):
 
     def __repr__(self) -> str:
         """Return a line; the fields hold all of it."""
-        return f"<PlacedPod {self.name} on {self.node}: {len(self.devices):,} devices>"
+        return f"<PlacedPod {self.name} on {self.node}: devices {len(self.devices):,}>"
 
     @property
     def name(self) -> str:

@@ -152,7 +152,7 @@ class Movable(Value, frozen=True):
     priority: int | None = None
 
     def __hash__(self) -> int:
-        """Return the hash of what is no mapping."""
+        """Return the hash of all but `labels`, which is a mapping."""
         return hash((self.namespaces, self.priority))
 
 

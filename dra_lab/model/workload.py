@@ -82,7 +82,7 @@ class PodGroup:
     def __repr__(self) -> str:
         """Return a line; the fields hold all of it."""
         claims = ", ".join(claim.name for claim in self.claims) or "no claims"
-        return f"<PodGroup {self.name!r}: {self.count:,} pods with {claims}>"
+        return f"<PodGroup {self.name!r}: count {self.count:,}, {claims}>"
 
     @property
     def least(self) -> int:
@@ -171,8 +171,8 @@ class Workload:
 
     def __repr__(self) -> str:
         """Return a line; the fields hold all of it."""
-        pods = f" of {self.size:,} pods" if self.is_gang else ""
-        return f"<Workload {self.name!r}: {self.replicas:,} replicas{pods}>"
+        pods = f", {self.size:,} pods each" if self.is_gang else ""
+        return f"<Workload {self.name!r}: replicas {self.replicas:,}{pods}>"
 
     @property
     def claims(self) -> tuple[ClaimSketch, ...]:

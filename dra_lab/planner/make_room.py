@@ -34,7 +34,7 @@ from dra_lab.planner.demand import (
     shape_of,
 )
 from dra_lab.planner.leaving import moved_pods, notes_of, settled
-from dra_lab.planner.questions import asked, make_plan
+from dra_lab.planner.questions import asked, make_plan, plan_after
 from dra_lab.planner.room_costs import pods_in, without_units
 from dra_lab.planner.room_search import EXHAUSTED, Attempt, RoomSearch
 from dra_lab.topology.hierarchy_findings import some
@@ -106,7 +106,7 @@ def make_room(
     if not workloads:
         raise InputError("what has no pods; give a drawing, a Workload or a list of them")
     final: dict[str, Any] = {"release": target, "goals": goals, "progress": progress, **common}
-    plan = make_plan(on, what, time_limit=time_limit, **final)
+    plan = plan_after(make_plan(on, what, time_limit=time_limit, **final), after)
     if plan.fits and all(plan.placed[one.name] == one.replicas for one in workloads):
         return replace(plan, least_moves=0)
     priority = max(workload.priority for workload in workloads)
@@ -129,7 +129,7 @@ def make_room(
         return replace(plan, findings=(*plan.findings, _not_found(message, advice)))
     rest = None if time_limit is None else max(1.0, end - time.monotonic())
     moved, moves = _carried_out(on, found, target, {**common, "time_limit": rest})
-    there = make_plan(moved, what, time_limit=rest, **final)
+    there = plan_after(make_plan(moved, what, time_limit=rest, **final), after)
     if moved.waiting != on.waiting and sum(there.placed.values()) <= sum(plan.placed.values()):
         first = some([pod.name for pod in on.waiting if pod not in moved.waiting])
         message = f"the moves that were found free devices for {first} of a drained node, and for nothing else"

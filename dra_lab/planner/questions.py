@@ -103,7 +103,12 @@ def make_plan(
     else:
         pod: Any = what
         plan = plan_pod(on, pod, node=node, goals=goals, **common)
-    return replace(plan, question=changed(plan.question, after=after.pods if after is not None else ()), on=on)
+    return replace(plan_after(plan, after), on=on)
+
+
+def plan_after(plan: Plan, after: Plan | None) -> Plan:
+    """Return a plan whose question has the pods that were there already."""
+    return plan if after is None else replace(plan, question=changed(plan.question, after=after.pods))
 
 
 @awaited

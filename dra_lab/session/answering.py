@@ -22,10 +22,10 @@ from dra_lab.session.drawings import fleet_cluster, free_name
 from dra_lab.session.history import Content, History
 from dra_lab.session.job import Events, Job, Run, refusal_of
 from dra_lab.session.preparing import (
+    begin_check,
     check,
     checked_findings,
     count_matches,
-    is_checked,
     is_prepared,
     is_small,
     manifest_findings,
@@ -65,7 +65,6 @@ class Answering(Job[Answer]):
         self._told: Plan | None = None
         self.status: Mapping[str, Any] = {}
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
-        self._checked: Cluster | None = None  # the cluster whose findings are being worked out
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
         self._search_ended = False
         self._findings_before: tuple[Finding, ...] = ()
@@ -216,13 +215,11 @@ class Answering(Job[Answer]):
         """Plan the drawing unless its answer is known, then the fleet, then what else is sought of the drawing."""
         if not run.is_answered:
             # before the answer is there: who waits for it must not take the next cluster while this one is checked
-            checks = self._begin_check(question.cluster)
+            with self.lock:
+                checks = begin_check(question.cluster)
             run.settle(lambda: self._first(run, question))
             if checks:
-                try:
-                    check(question.cluster)
-                finally:
-                    self._checked = None
+                check(question.cluster)
                 self.events.emit("findings")
         self.fleet.answer_question(run)
         answer = self.latest
@@ -231,19 +228,6 @@ class Answering(Job[Answer]):
                 run.show(with_sought(answer, run))
             if not self._search_ended:
                 self._search_manifest(run, question, fits=answer.plan.fits)
-
-    @property
-    def checking(self) -> bool:
-        """Say whether the findings of the cluster that was answered are being worked out."""
-        return self._checked is not None
-
-    def _begin_check(self, cluster: Cluster) -> bool:
-        """Say whether a cluster is still to be checked; a question that comes meanwhile does not check it again."""
-        with self.lock:
-            if is_checked(cluster) or self._checked is cluster:
-                return False
-            self._checked = cluster
-            return True
 
     def _first(self, run: Run[Answer], question: SessionQuestion) -> Answer:
         """Return the plan of the drawing, after what the views show meanwhile."""

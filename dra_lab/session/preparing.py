@@ -23,6 +23,7 @@ SMALL = 300
 
 _PREPARED = "prepared"
 _CHECKED = "checked"
+_CHECKING = "being checked"
 _MOST_SKETCHES = 8
 _MOST = 16
 
@@ -47,13 +48,30 @@ def is_checked(cluster: Cluster) -> bool:
     return is_small(cluster) or _CHECKED in _done(cluster)
 
 
+def begin_check(cluster: Cluster) -> bool:
+    """Say whether a cluster is still to be checked, by the one who asks: who comes later does not check it again."""
+    done = _done(cluster)
+    if is_checked(cluster) or _CHECKING in done:
+        return False
+    done.add(_CHECKING)
+    return True
+
+
+def is_being_checked(cluster: Cluster) -> bool:
+    """Say whether the findings of a cluster are being worked out."""
+    return _CHECKING in _done(cluster)
+
+
 def check(cluster: Cluster) -> None:
     """Check a cluster and let it remember the findings."""
     from dra_lab.checks.cluster_checks import check_cluster
 
-    with suppress(DraLabError):  # a view that asks again tells it in its own place
-        check_cluster(cluster)
-    _done(cluster).add(_CHECKED)
+    try:
+        with suppress(DraLabError):  # a view that asks again tells it in its own place
+            check_cluster(cluster)
+        _done(cluster).add(_CHECKED)
+    finally:
+        _done(cluster).discard(_CHECKING)
 
 
 def checked_findings(cluster: Cluster, before: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -40,6 +40,7 @@ from dra_lab.session.live import LiveCluster, Pending
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
+    is_being_checked,
     is_counted,
     is_prepared,
     prepare,
@@ -88,7 +89,7 @@ class Session(Answering):
         self.highlight, self.shown, self.looked_at = "", "best", ("", "")
         self._live = LiveCluster(
             self._take_live,
-            lambda: self.stale or self.checking or (self.mode == "fleet" and self.fleet.stale),
+            lambda: self.stale or is_being_checked(self.cluster) or (self.mode == "fleet" and self.fleet.stale),
             lambda: self.events.emit("following"),
         )
         kept = self.file.read() if self.file else None

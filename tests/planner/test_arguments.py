@@ -16,6 +16,7 @@ from dra_lab import (
     largest_job,
     load_cluster,
     make_plan,
+    make_room,
     nodes_to_add,
     plan_scenarios,
     read_sketch,
@@ -141,6 +142,13 @@ def test_the_gangs_of_a_plan_count_as_there(after):
     more, job = how_many_more(CLUSTER, pods(), after=plan), largest_job(CLUSTER, CLAIM, after=plan)
     free = {kind.kind: kind.free for kind in stranded(CLUSTER, [CLAIM], after=plan).kinds}
     assert (more.count, job.scale, job.replicas, free["gpu"]) == (Bounded(0, 0), 0, Bounded(0, 0), 0)
+
+
+@pytest.mark.parametrize("ask", [make_plan, make_room])
+def test_a_plan_says_which_pods_were_there_already(ask):
+    """Its question has the pods of the plan that was given as `after`."""
+    taken = plan_fleet(CLUSTER, [pods(2)])
+    assert ask(CLUSTER, CLAIM, after=taken).question.after == taken.pods
 
 
 def test_the_pods_of_a_plan_count_as_there_for_gangs():

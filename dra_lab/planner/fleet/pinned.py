@@ -67,7 +67,7 @@ def plan_pinned(
     on_nodes = {w.name: {node: n for node, n in pins.get(w.name, {}).items() if n} for w in workloads}
     if not any(on_nodes.values()):
         return plan(cluster, workloads, None)
-    whole = Plan(PlanStatus.EMPTY, Question(tuple(workloads), cluster.name, str(target)))
+    whole = Plan(PlanStatus.EMPTY, Question(tuple(workloads), cluster.name, str(target), goals=tuple(goals)))
     lost: list[Shortfall] = []
     for node in sorted({node for nodes in on_nodes.values() for node in nodes}):
         here = [replace(w, replicas=on_nodes[w.name].get(node, 0)) for w in workloads]
