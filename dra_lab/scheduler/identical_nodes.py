@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -42,12 +43,25 @@ class _Question(Struct, frozen=True):
     attributes: tuple[str, ...]
 
 
+@dataclass
+class _Searched:
+    """What outlives a snapshot: numbers of device states, and what searches found, by states of these numbers."""
+
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    verdicts: dict[tuple[_Question, bytes], dict[Hashable, Verdict]] = field(default_factory=dict)
+    following: Iterator[int] = field(default_factory=count)
+
+
 @once_per_snapshot
 def node_states(cluster: Cluster, release: KubernetesRelease) -> NodeStates:
-    """Return the node states of a cluster, with what searches found for them."""
+    """Return the node states of a cluster, with what searches found for them, also in earlier snapshots."""
     # A value in a snapshot's memo must not refer to the snapshot, see `Memo`.
     held = held_devices(cluster, gates_of(release))
-    return NodeStates(cluster.with_objects(claims=(), pods=(), findings=()), release, held)
+    searched = cluster.memo.latest.setdefault((node_states, release), _Searched())
+    if len(searched.numbers) > sum(len(item.spec.devices or ()) for item in cluster.slices):
+        # more states than devices: most are of the past
+        searched = cluster.memo.latest[node_states, release] = _Searched()
+    return NodeStates(cluster.with_objects(claims=(), pods=(), findings=()), release, held, searched)
 
 
 class NodeStates:
@@ -59,17 +73,21 @@ class NodeStates:
     change of counts or of constraints over the same attributes does not look at the devices again.
     """
 
-    def __init__(self, cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        release: KubernetesRelease,
+        held: AllocatedDevices | None = None,
+        searched: _Searched | None = None,
+    ) -> None:
         """Look at nothing yet; `held` is what is in use, without it what claims hold."""
         self._cluster, self._gates = cluster, gates_of(release)
         self._held = held_devices(cluster, self._gates) if held is None else held
         self._lists = cluster.publishes_lists and not self._gates.list_selectors
         self._empty = cluster.publishes_empty_attributes
-        self._numbers: dict[Hashable, int] = {}
-        self._following = count()
+        self._searched = searched or _Searched()
         self._of_kinds: dict[_Question, dict[str, dict[tuple[int, bool], int] | None]] = {}
         self._groups: dict[_Question, dict[Hashable, tuple[str, ...]]] = {}
-        self._verdicts: dict[tuple[_Question, bytes], dict[Hashable, Verdict]] = {}
 
     def groups(
         self, claims: Sequence[ResourceClaim], *, cancel: threading.Event | None = None
@@ -96,9 +114,9 @@ class NodeStates:
         by_state = self._groups.pop(question, None) or self._nodes_by_state(question, cancel)
         self._groups[question] = by_state  # as the latest
         key = question, msgspec.json.encode((search_limit, [claim.spec for claim in claims]))
-        verdicts = self._verdicts[key] = self._verdicts.pop(key, {})
+        verdicts = self._searched.verdicts[key] = self._searched.verdicts.pop(key, {})
         _shorten(self._groups)
-        _shorten(self._verdicts)
+        _shorten(self._searched.verdicts)
         return tuple((nodes, state) for state, nodes in by_state.items()), verdicts
 
     def _question(self, claims: Sequence[ResourceClaim]) -> _Question | None:
@@ -158,9 +176,10 @@ class NodeStates:
         found = None if of_kind is None else of_kind.get(key)
         if found is None:
             state = self._device_state(place, question)
-            found = self._numbers.get(state)
-            if found is None:  # two threads that ask at once get the same number
-                found = self._numbers.setdefault(state, next(self._following))
+            # two threads that ask at once get the same number
+            found = self._searched.numbers.get(state)
+            if found is None:
+                found = self._searched.numbers.setdefault(state, next(self._searched.following))
             alone = place.slice.spec.node_name and place.id not in self._held.shares
             if of_kind is not None and place.kind.plain and alone:
                 of_kind[key] = found

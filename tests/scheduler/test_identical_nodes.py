@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import chain
 
 from small_claims import CLASSES, a_claim, holding, request
 from small_nodes import ROOT, a_slice, cluster, device, gpu, nic
@@ -10,8 +11,11 @@ from small_nodes import ROOT, a_slice, cluster, device, gpu, nic
 from dra_lab import KubernetesRelease
 from dra_lab.model.claims import AllocatedDevices, DeviceConstraint
 from dra_lab.model.device import DeviceTaint
+from dra_lab.pinning.node_search import search_pod
+from dra_lab.pinning.pin_budget import budget_of
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.identical_nodes import NodeStates
+from dra_lab.sketch.read_back import sketch_of
 
 NOW = KubernetesRelease("1.36")
 GPUS = "gpu.nvidia.com"
@@ -89,3 +93,23 @@ def test_equal_states_mean_equal_searches():
             assert (other.status, other.steps) == (verdict.status, verdict.steps)
             picked = [[r.device for a in v.allocations or () for r in a.devices.results] for v in (verdict, other)]
             assert picked[0] == picked[1]
+
+
+def test_a_followed_cluster_is_searched_as_a_new_one():
+    """What was found in earlier snapshots stays for equal states alone, while slices and claims change."""
+    rng, names = random.Random(3), [f"n{number:02}" for number in range(12)]
+    of_node = {name: random_node(rng, name) for name in names}
+    followed = cluster(classes=CLASSES)
+    for _ in range(25):
+        name = rng.choice(names)
+        of_node[name] = random_node(rng, name)
+        held = [holding(f"{GPUS}/{name}/gpu-{rng.randrange(3)}") for name in names if rng.random() < 0.3]
+        followed = followed.with_objects(slices=tuple(chain(*of_node.values())), claims=tuple(held))
+        new = cluster(*followed.slices, classes=CLASSES, claims=tuple(held))
+        assert searched(followed) == searched(new)
+
+
+def searched(some):
+    """Return how the search for a pair ends on each group of nodes, and after how many steps."""
+    found = search_pod([sketch_of(PAIR.spec, "pair")], some, NOW, budget_of(60.0, None), written=True)
+    return [(nodes, verdict.status, verdict.steps) for nodes, verdict in found.states]
