@@ -52,8 +52,8 @@ class ManifestText(Struct, frozen=True):
 class ManifestFiles(Struct, frozen=True):
     """The documents by file name, the claims or templates among them, and what could not be written.
 
-    `claim_files` are the files of `claims`, one each; `spans` are (file, drawn request, first line, last line). Of a
-    gang, `not_expressed` is what its scheduler cannot express, a sentence each, and `workload` the person's own file.
+    `claim_files` are the files of `claims`, one each; `spans` are (file, drawn request, first line, last line).
+    `not_expressed` is what the scheduler of a gang cannot express, a sentence each, and `workload` a person's own file.
     """
 
     texts: Mapping[str, str]
