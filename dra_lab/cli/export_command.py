@@ -6,8 +6,11 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace as changed
 
 from dra_lab.cli.claim_options import (
     MOST_REPLICAS,
@@ -23,7 +26,6 @@ from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
-    cluster_of,
     node_of,
     print_answer,
     release_of,
@@ -130,14 +132,19 @@ def _refuse_empty(source: str, requests: Sequence[object]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
-    from dra_lab.exports.bundle import Wanted
-    from dra_lab.exports.workload_file import read_workload
-
     refuse_write(options)
     fleet = is_fleet(options)
     if is_gang(options):
-        return _write(options, *_gang_bundle(options))
+        return _export(options, *_gang(options))
     _refuse(options)
+    return _export(options, *_pods(options, fleet=fleet))
+
+
+def _pods(options: argparse.Namespace, *, fleet: bool) -> tuple[Asked, Wanted]:
+    """Return the pods of a command, with the replicas that their files say, and what is written of them."""
+    from dra_lab.exports.bundle import Wanted
+    from dra_lab.exports.workload_file import read_workload
+
     workload = read_workload(options.workload, options.template) if options.workload else None
     asked, kind = None if fleet else asked_pod(options), "pod"
     if asked is not None and asked.pod is not None:
@@ -162,15 +169,14 @@ def run(options: argparse.Namespace) -> int:
         if options.node:
             refuse_node_of_replicas()
         asked = asked_of(options)
-    return _export(options, asked, wanted)
+    return asked, wanted
 
 
 def _export(options: argparse.Namespace, asked: Asked, wanted: Wanted) -> int:
-    """Plan one pod or replicas, and write their manifests."""
+    """Plan what a command asks for, and write its manifests."""
     from dra_lab.session.outputs import Planned, bundle
     from dra_lab.words.answer_sentence import answer_sentence
 
-    found: tuple[Finding, ...] = ()
     if asked.drawing is not None:
         drawing = asked.drawing
         plan, found = plan_one(options, asked, search=False)
@@ -181,12 +187,13 @@ def _export(options: argparse.Namespace, asked: Asked, wanted: Wanted) -> int:
     else:
         for pod in asked.workloads:
             _refuse_empty(pod.name, [request for claim in pod.claims for request in claim.requests])
+        limit = {"time_limit": _SECONDS} if asked.gangs else {}
         with command_waits() as (show, cancel):
-            plan = plan_asked(options, asked, show, cancel, first_fit=False)
+            plan = plan_asked(options, asked, show, cancel, first_fit=False, **limit)
+        wanted = _as_planned(asked, plan, wanted) if asked.gangs else wanted
         what, found = Planned(asked.cluster, plan), asked.findings
     made = bundle(what, _target(options), wanted, pin=options.pin)
-    findings = (*made.findings, *found) if asked.drawing is not None else (*found, *made.findings)
-    return _write(options, made, plan, answer_sentence(plan, asked.cluster), findings)
+    return _write(options, made, plan, answer_sentence(plan, asked.cluster), (*made.findings, *found))
 
 
 def _target(options: argparse.Namespace) -> Target:
@@ -215,7 +222,8 @@ def _measure(options: argparse.Namespace, cluster: Cluster, plan: Plan, name: st
 def _write(options: argparse.Namespace, made: Bundle, plan: Plan, sentence: str, findings: Iterable[Finding]) -> int:
     """Write or print an export and its answer, or say why nothing is written; return the exit status of its answer."""
     from dra_lab.exports.bundle import write_bundle
-    from dra_lab.exports.gangs.gang_files import FRAGMENTS, NOT_SIMULATED
+    from dra_lab.exports.readme import FRAGMENTS
+    from dra_lab.exports.simulation import NOT_SIMULATED
     from dra_lab.words.plan_json import answer_json, plan_outcome
 
     refused = made.is_worse and not options.allow_worse
@@ -226,9 +234,8 @@ def _write(options: argparse.Namespace, made: Bundle, plan: Plan, sentence: str,
     answer: Mapping[str, Any] = record.get("answer", not_simulated)
     if not yaml:
         known = {key: record[key] for key in ("scheduler", "notExpressed") if key in record}
-        of_plan = ("pods",) if made.scheduler else ("node", "devices", "pods")
-        known |= {key: record["plan"][key] for key in of_plan if key in record["plan"]}
-        more = {**known, "asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
+        of_plan = {key: record["plan"][key] for key in ("node", "devices", "pods")}
+        more = {**known, **of_plan, "asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
         value = answer_json("Export", answer["outcome"], findings, record["plan"]["goals"], **more)
         parts = _parts(options, made, answer, sentence, files)
         print_answer(options, lambda: value, parts, findings, answer["outcome"])
@@ -242,16 +249,12 @@ def _status(options: argparse.Namespace, made: Bundle, answer: Mapping[str, Any]
     """Return the exit status of an export, after a line about one that does less than the plan."""
     from dra_lab.exports.simulation import exit_status
 
-    if made.scheduler:
-        if refused:
-            message = f"nothing is written. {made.worse} --allow-worse writes the files as they are."
-            print(f"error: {message}", file=sys.stderr)
-        return NOT if refused and made.errors and answer["outcome"] == "fits" else status_of(answer["outcome"])
     if refused:
         print(f"error: {made.refusal('--pin', '--allow-worse')}", file=sys.stderr)
-        return exit_status(answer)
-    if made.is_worse:
+    elif made.is_worse:
         print(f"warning: {made.simulation.sentence}", file=sys.stderr)
+    if made.scheduler:
+        return NOT if refused and made.errors and answer["outcome"] == "fits" else status_of(answer["outcome"])
     return exit_status(answer, allow_worse=options.allow_worse)
 
 
@@ -276,42 +279,42 @@ def _parts(
 _SECONDS = 60.0
 
 
-def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[Finding, ...]]:
-    """Plan the gang of a command; return its files, its plan, the answer in words, and the findings.
+def _gang(options: argparse.Namespace) -> tuple[Asked, Wanted]:
+    """Return the gang of a command, and what is written of it.
 
     Raises InputError for options that have no meaning for gangs.
     """
-    from dra_lab.exports.gangs.gang_files import PlannedGang, gang_bundle
-    from dra_lab.words.answer_sentence import answer_sentence
+    from dra_lab.exports.bundle import Wanted
 
     _refuse_for_gang(options)
-    gangs, release = asked_of(options), release_of(options)
-    if len(gangs.every) > 1:
-        names = ", ".join(one.name for one in gangs.every)
+    asked = asked_of(options)
+    if len(asked.every) > 1:
+        names = ", ".join(one.name for one in asked.every)
         raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")
-    (one,) = gangs.gangs
+    (one,) = asked.gangs
     if options.pin and not one.gang.level:
         raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
     workload, has_claims = _workload_of(options, one)
     if has_claims and one.gang.same:
         message = f"--same writes selectors into claims, and the pods of {one.source} keep their own"
         raise InputError(f"{message}; leave --workload out and copy the selectors of the files into your claims")
-    with command_waits() as (show, cancel):
-        plan = plan_asked(options, gangs, show, cancel, time_limit=_SECONDS)
-    if len(apart := gangs.planned(plan).gangs) > 1:
-        names = f"{apart[0].gang.replicas} of them"
-        raise InputError(f"the replicas use different values of {one.gang.same[0]}; export {names} with --replicas")
-    (one,) = apart
-    findings = gangs.findings
+    given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "has_claims": has_claims}
+    wanted = Wanted(workload=workload, gang=one.gang, scheduler=options.scheduler, **given)
     if workload is None and one.of_pods:
         message = f"the files have example pods; the containers of {one.source} are not in them"
         advice = "--workload FILE with the same file writes the levels and the node affinity into it."
-        findings = (Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice), *findings)
-    given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
-    planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
-    pods: dict[str, Any] = {"namespace": namespace_of(options), "workload": workload, "has_claims": has_claims}
-    made = gang_bundle(planned, options.scheduler, pin=options.pin, **pods)
-    return made, plan, answer_sentence(plan), made.findings
+        example = Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
+        asked = changed(asked, findings=(example, *asked.findings))
+    return asked, wanted
+
+
+def _as_planned(asked: Asked, plan: Plan, wanted: Wanted) -> Wanted:
+    """Return what is written of a gang as it is planned. Raises InputError if its replicas use different values."""
+    planned = asked.planned(plan).gangs
+    if len(planned) > 1:
+        gang, names = planned[0].gang, f"{planned[0].gang.replicas} of them"
+        raise InputError(f"the replicas use different values of {gang.same[0]}; export {names} with --replicas")
+    return replace(wanted, gang=planned[0].gang)
 
 
 def _refuse_for_gang(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
-from dra_lab.exports.readme import extra_texts
+from dra_lab.exports.readme import FRAGMENTS, extra_texts, gang_readme, planned_domains
 from dra_lab.exports.simulation import UNKNOWN, export_answer, simulation_of
 from dra_lab.exports.workload import kustomize_patch, patch_copy, requested_twice
 from dra_lab.exports.workload_file import WorkloadFile
@@ -24,7 +24,9 @@ from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+from dra_lab.model.quantity import QuantityText
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
+from dra_lab.model.workload import Workload
 from dra_lab.pinning.pin_plan import PinnedPlan, Written
 from dra_lab.pinning.pod_start import RUN_TIME_ERROR
 from dra_lab.sketch.claim_objects import KINDS, Affinity, Target
@@ -48,6 +50,12 @@ class Wanted:
         patch: Write a kustomize component that changes the workload where it is, instead of a copy.
         extra: Names of the extra files, for example "report" for README.md and a picture of the plan.
         annotate: Add the version of dra-lab and the digests of the inputs as annotations.
+        gang: The gang that is written, alone. Default: every workload of the plan, none of which is a gang.
+        scheduler: The scheduler that a gang is written for, one of SCHEDULERS.
+        queue: The LocalQueue of Kueue, which may have a namespace, or the Queue of KAI or Volcano.
+        held: Hold the pods of a gang to the planned domain.
+        has_claims: The pods of `workload` have the claims of the gang already.
+        requests: What a pod of each group of a gang requests of a node besides devices, by the group's name.
 
     Example:
         >>> from contextlib import closing
@@ -66,6 +74,12 @@ class Wanted:
     patch: bool = False
     extra: tuple[str, ...] = ()
     annotate: bool = False
+    gang: Workload | None = None
+    scheduler: str = ""
+    queue: str = ""
+    held: bool = False
+    has_claims: bool = False
+    requests: Mapping[str, Mapping[str, QuantityText]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,8 +87,7 @@ class Bundle:
     """The files of an export by name, what `plan.json` records, and what a person must know.
 
     `simulation` is what kube-scheduler does with them, `pinned_plan` the pins that were found, None if none were looked
-    for. `scheduler` is the one that a gang is written for, "" for other pods; `not_expressed` is what it cannot express
-    of the gang, a sentence each, and `workload` the person's own workload among the files, "" without one.
+    for. `scheduler` is the one that a gang is written for, "" for other pods.
     """
 
     texts: Mapping[str, str]
@@ -83,8 +96,6 @@ class Bundle:
     simulation: Simulation = UNKNOWN
     pinned_plan: PinnedPlan | None = None
     scheduler: str = ""
-    not_expressed: tuple[str, ...] = ()
-    workload: str = ""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -115,15 +126,19 @@ class Bundle:
 
 @dataclass(frozen=True)
 class _Subject:
-    """One workload of an export: its claims as drawn and as written, and what its pods require of a node."""
+    """One workload of an export: its claims as drawn and as written, and what its pods require of a node.
+
+    `named` is the name of its objects, "" for that of the drawing. `replicas` are all pods.
+    """
 
     name: str
     claims: tuple[ClaimSketch, ...]
-    written: ClaimSketch
-    affinity: Affinity
     replicas: int
-    notes: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    named: str = ""
+    written: ClaimSketch = field(default_factory=ClaimSketch)
+    affinity: Affinity = ()
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def make_bundle(
@@ -142,46 +157,46 @@ def make_bundle(
     `Wanted.annotate` adds them to the manifests too.
 
     `what` is a plan, or a drawing without one. If more than one pod is planned, each workload has its templates and an
-    example, named after it. A person's own workload (`Wanted.workload`) gets the claims in place of an example; their
-    names then end in a digest, because a template's spec is immutable. Raises InputError if a workload or target cannot
-    be written, replicas would share one claim, or two objects would have the same name.
+    example, named after it. A gang (`Wanted.gang`) has templates and the objects of its scheduler. A person's own
+    workload (`Wanted.workload`) gets the claims in place of an example; their names then end in a digest, because a
+    template's spec is immutable. Raises InputError if a workload or target cannot be written, replicas would share one
+    claim, or two objects would have the same name.
     """
     wanted, written = wanted or Wanted(), written or Written()
-    answer = what if isinstance(what, Plan) else None
-    many = answer is not None and not answer.is_one_pod
-    if many and target.kind == "claim":
+    plan, gang = what if isinstance(what, Plan) else None, wanted.gang
+    subjects = _subjects(what, written, gang)
+    if target.kind == "claim" and any(one.replicas > 1 for one in subjects):
         raise InputError("kind claim: replicas would share the devices of one ResourceClaim; write a template")
-    subjects = _subjects(what, written)
     if wanted.workload is not None and len(subjects) != 1:
         raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
     target = _in_namespace(target, wanted.workload)
-    files = _manifests(subjects, cluster, target, wanted, answer)
+    files, findings = _files(subjects, cluster, target, wanted, plan)
     texts = {name: text for one in files for name, text in one.texts.items()}
-    of_files = [finding for one in files for finding in one.findings]
-    # whether a selector ends the search was found out with what is written, not with what was drawn
-    of_plan = answer.findings if answer is not None and answer.drawn is None else of_files
-    findings = [*(one for one in of_plan if one.rule != RUN_TIME_ERROR), *written.findings, *of_files]
-    findings += [finding for one in subjects for finding in one.findings]
-    findings += _unplaced(answer) if answer is not None and many else ()
-    one_drawing = what if isinstance(what, ClaimSketch) else None if many else what.sketch
-    drawings = [one_drawing] if one_drawing else [claim for one in subjects for claim in one.claims]
+    findings = [*_of_plan(plan, findings, gang), *written.findings, *findings]
+    drawing = what if isinstance(what, ClaimSketch) else what.drawn
+    drawings = [drawing] if drawing else [claim for one in subjects for claim in one.claims]
     if wanted.annotate:
         inputs = _inputs(drawings, cluster)
         texts |= {name: _annotated(texts[name], inputs) for one in files for name in one.claim_files}
     patch = ""
-    if wanted.workload is not None:
+    if wanted.workload is not None and gang is None:
         make, own = kustomize_patch if wanted.patch else patch_copy, subjects[0]
         claims, entries = files[0].claims, own.written.claims
         made = make(wanted.workload, claims, container=wanted.container, affinity=own.affinity, entries=entries)
         texts[made.name], patch = made.text, made.name if wanted.patch else ""
         findings += made.findings
         findings += (twice for claim in claims for twice in requested_twice(wanted.workload, claim))
-    texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, wanted.workload)
-    title, simulation = ", ".join(one.name for one in subjects), simulation_of(answer, written.replay)
-    record = target_record(title, drawings, cluster, target) | _run_record(answer, written)
-    drawn = [claim for one in subjects for claim in claims_of(one.written)]
-    texts |= extra_texts(wanted.extra, [*texts], title, drawn, cluster, target, answer, written, simulation)
-    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, written.pinned_plan)
+    applied = [name for name in texts if name != patch and name not in FRAGMENTS]
+    texts[KUSTOMIZATION] = kustomization(applied, patch, wanted.workload)
+    title, simulation = ", ".join(one.name for one in subjects), simulation_of(plan, written.replay, gang)
+    record = target_record(title, drawings, cluster, target) | _run_record(plan, written, gang)
+    if plan is not None and gang is not None:
+        record |= {"scheduler": wanted.scheduler, "notExpressed": list(files[0].not_expressed)}
+        texts |= gang_readme(files[0], texts, gang, plan, target, wanted.scheduler, held=wanted.held)
+    else:
+        drawn = [claim for one in subjects for claim in claims_of(one.written)]
+        texts |= extra_texts(wanted.extra, [*texts], title, drawn, cluster, target, plan, written, simulation)
+    return Bundle(texts, record, sort_findings(findings), simulation, written.pinned_plan, wanted.scheduler)
 
 
 def write_bundle(
@@ -191,19 +206,21 @@ def write_bundle(
     return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite, without=without)
 
 
-def _subjects(what: ClaimSketch | Plan, written: Written) -> list[_Subject]:
+def _subjects(what: ClaimSketch | Plan, written: Written, gang: Workload | None) -> list[_Subject]:
+    if gang is not None:
+        return [_Subject(gang.name, (*gang.claims, *gang.every_shared_claim), gang.size * gang.replicas)]
     if isinstance(what, Plan) and what.drawn is None:
-        pods = [(one.name, one.claims, one.replicas) for one in what.workloads]
+        pods = [(one.name, one.name, one.claims, one.replicas) for one in what.workloads]
     else:
         drawing = what if isinstance(what, ClaimSketch) else what.sketch
-        pods = [(drawing.name, claims_of(drawing), 1)]
+        pods = [(drawing.name, "", claims_of(drawing), 1)]
     found = []
-    for number, (name, claims, replicas) in enumerate(pods):
+    for number, (name, named, claims, replicas) in enumerate(pods):
         pins = written.pinned_plan.pins if written.pinned_plan else ()
         notes = tuple(f"  Pinned: {pin.text}" for pin in pins if pin.workload == number)
         own = written.exported[number] if written.exported else None
         drawn, affinity, findings = (own.sketches, own.affinity, own.findings) if own else (claims, (), ())
-        found.append(_Subject(name, claims, pod_drawing(name, drawn), affinity, replicas, notes, findings))
+        found.append(_Subject(name, claims, replicas, named, pod_drawing(name, drawn), affinity, notes, findings))
     return found
 
 
@@ -218,30 +235,29 @@ def _in_namespace(target: Target, workload: WorkloadFile | None) -> Target:
     return msgspec.structs.replace(target, namespace=workload.namespace)
 
 
-def _manifests(
+def _files(
     subjects: Sequence[_Subject], cluster: Cluster, target: Target, wanted: Wanted, plan: Plan | None
-) -> list[ManifestFiles]:
-    """Return the manifests of each workload.
+) -> tuple[list[ManifestFiles], list[Finding]]:
+    """Return the manifests of each workload, and what a person must know of them.
 
     Raises InputError if a file of one workload would replace one of another; classes are the same.
     """
-    many, own = plan is not None and not plan.is_one_pod, wanted.workload is not None
-    several = many and not own
-    # a pod that was given as a drawing has its names
-    named = several or (plan is not None and plan.drawn is None)
+    if plan is not None and wanted.gang is not None:
+        return _of_gang(wanted.gang, plan, cluster, target, wanted)
+    own = wanted.workload is not None
     found, seen = list[ManifestFiles](), set[str]()
     for one in subjects:
         files = manifest_files(
             one.written,
             cluster,
             target,
-            plan=None if many else plan,
+            plan=plan,
             example_kind="none" if own else wanted.example,
             affinity=one.affinity,
-            name=one.name if named else "",
+            name=one.named,
             notes=one.notes,
             replicas=one.replicas,
-            several=several,
+            several=sum(each.replicas for each in subjects) > 1 and not own,
             by_spec=own,
         )
         for name in (name for name in files.texts if not name.startswith("deviceclass-")):
@@ -250,13 +266,48 @@ def _manifests(
                 raise InputError(f"two {kind} would have the name {wrong!r}; give the workloads other names")
             seen.add(name)
         found.append(files)
-    return found
+    every = [*(one.findings for one in found), *(one.findings for one in subjects)]
+    return found, [finding for findings in every for finding in findings]
+
+
+def _of_gang(
+    gang: Workload, plan: Plan, cluster: Cluster, target: Target, wanted: Wanted
+) -> tuple[list[ManifestFiles], list[Finding]]:
+    """Return the files of a gang for its scheduler, and what a person must know of them and of its quota."""
+    from dra_lab.exports.gangs.gang_files import gang_files
+    from dra_lab.scheduler.kueue.quota_verdict import quota_findings
+    from dra_lab.topology.hierarchies import gang_with_levels
+
+    gang, hierarchy = gang_with_levels(gang, cluster, gang.name)
+    made = gang_files(
+        gang,
+        wanted.scheduler,
+        hierarchy,
+        cluster=cluster,
+        namespace=target.namespace,
+        queue=wanted.queue.rpartition("/")[2],  # Kueue's label has the name of the LocalQueue without its namespace
+        pin=planned_domains(gang, plan) if wanted.held else None,
+        release=target.release,
+        workload=wanted.workload,
+        has_claims=wanted.has_claims,
+    )
+    trees, queue = [hierarchy] if hierarchy else [], wanted.queue if wanted.scheduler == "kueue" else ""
+    quota = quota_findings(cluster, gang, queue, release=target.release, hierarchies=trees, requests=wanted.requests)
+    return [made], [*made.findings, *quota]
+
+
+def _of_plan(plan: Plan | None, findings: Sequence[Finding], gang: Workload | None) -> Iterator[Finding]:
+    """Yield the findings of a plan, for a drawing those of its files; and replicas of pods without a place."""
+    # whether a selector ends the search was found out with what is written, not with what was drawn
+    found = plan.findings if plan is not None and plan.drawn is None else findings
+    yield from (one for one in found if one.rule != RUN_TIME_ERROR)
+    yield from _unplaced(plan) if plan is not None and gang is None else ()
 
 
 def _unplaced(plan: Plan) -> Iterator[Finding]:
     for workload in plan.workloads:
         left = workload.replicas - plan.placed[workload.name]
-        if left:
+        if left and plan.replicas > 1:
             message = f"{left} of {workload.replicas} replicas have no place in the plan"
             yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Plan fewer replicas.")
 
@@ -303,17 +354,15 @@ def target_record(name: str, drawings: Sequence[ClaimSketch], cluster: Cluster, 
     }
 
 
-def _run_record(plan: Plan | None, written: Written) -> dict[str, Any]:
-    """Return what `plan.json` says of the plan, of the run of first fit, and of pins."""
+def _run_record(plan: Plan | None, written: Written, gang: Workload | None) -> dict[str, Any]:
+    """Return what `plan.json` says of the plan, of the run of first fit, and of pins; a gang is not simulated."""
     record: dict[str, Any] = {} if written.replay is None else {"loop": written.replay.as_json()}
     if plan is not None:
         outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
-        value = plan_json(plan) | {"fits": outcome == FITS} if plan.is_one_pod else plan_json(plan)
-        record["plan"] = value | {"outcome": outcome}
-        record["answer"] = export_answer(plan, written.replay)
+        record["plan"] = plan_json(plan) | {"fits": outcome == FITS, "outcome": outcome}
+        record |= {"answer": export_answer(plan, written.replay)} if gang is None else {}
     if written.pinned_plan is not None:
-        names = [one.name for one in plan.workloads] if plan is not None and not plan.is_one_pod else []
-        record["pins"] = [
-            ({"workload": names[pin.workload]} if names else {}) | pin.as_json() for pin in written.pinned_plan.pins
-        ]
+        names = [one.name for one in plan.workloads] if plan is not None else [""]
+        pins = written.pinned_plan.pins
+        record["pins"] = [{"workload": names[pin.workload]} | pin.as_json() for pin in pins]
     return record

@@ -53,13 +53,16 @@ class ManifestFiles(Struct, frozen=True):
     """The documents by file name, the claims or templates among them, and what could not be written.
 
     `claim_files` are the files of `claims`, one each; `spans` are (file, drawn request, first line, last line).
+    `not_expressed` is what the scheduler of a gang cannot express, a sentence each, and `workload` a person's own file.
     """
 
     texts: Mapping[str, str]
-    claims: tuple[ResourceClaimTemplate | ResourceClaim, ...]
-    claim_files: tuple[str, ...]
+    claims: tuple[ResourceClaimTemplate | ResourceClaim, ...] = ()
+    claim_files: tuple[str, ...] = ()
     spans: tuple[tuple[str, str, int, int], ...] = ()
     findings: tuple[Finding, ...] = ()
+    not_expressed: tuple[str, ...] = ()
+    workload: str = ""
 
 
 def manifest_yaml(

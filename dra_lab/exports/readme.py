@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import InputError
+from dra_lab.exports.manifests import ManifestFiles
 from dra_lab.exports.workload import COMPONENT_PATCH
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.model.workload import Workload
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pinning.pin_plan import PinnedPlan, Written
 from dra_lab.sketch.claim_objects import ADMIN_LABEL, KINDS, MEANING, Target
@@ -29,6 +31,10 @@ class ExtraFiles:
 
 EXTRA_FILES: Mapping[str, ExtraFiles] = {"report": ExtraFiles("README and picture of the plan", of_fleet="README")}
 """Every choice of extra files, for the command line, the Export sheet and Python."""
+
+_PICTURE, _README = "picture.svg", "README.md"
+FRAGMENTS = ("kueue-configuration.yaml",)
+"""Files that are a part of a configuration, which must not be applied."""
 
 
 def extra_texts(
@@ -51,11 +57,11 @@ def extra_texts(
     if "report" not in wanted:
         return {}
     texts, replay = {}, written.replay
-    if plan is not None and plan.is_one_pod and plan.node in cluster.node_by_name:
-        texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
+    if plan is not None and plan.replicas == 1 and plan.node in cluster.node_by_name:
+        texts[_PICTURE] = hardware_svg(cluster, plan.node, plan=plan)
     parts = [
         f"# {marked_up(title)}",
-        *_answer(cluster, plan),
+        *_answer(cluster, plan, has_picture=_PICTURE in texts),
         marked_up(f"{simulation.sentence} {simulation.detail}".rstrip()),
         *([f"Simulated with a copy of kube-scheduler's first fit: {marked_up(replay.sentence)}"] if replay else ()),
         *_pins(written.pinned_plan),
@@ -64,7 +70,7 @@ def extra_texts(
         file_list([*files, *texts]),
         "`plan.json` contains the plan, the result of the simulation, and the digest of each file.",
     ]
-    return {**texts, "README.md": "\n\n".join(parts) + "\n"}
+    return {**texts, _README: "\n\n".join(parts) + "\n"}
 
 
 def file_list(names: Sequence[str]) -> str:
@@ -72,15 +78,15 @@ def file_list(names: Sequence[str]) -> str:
     return "\n".join(f"- `{printable(name).replace('`', '')}`" for name in names)
 
 
-def _answer(cluster: Cluster, plan: Plan | None) -> Iterator[str]:
-    if plan is not None and not plan.is_one_pod:
-        yield as_markdown([workloads_table(plan), goals_table(plan)])
-    elif plan is not None:
-        yield marked_up(answer_sentence(plan, cluster))
-        if plan.fits and plan.node in cluster.node_by_name:
-            yield f"![The plan on {marked_up(plan.node)}](picture.svg)"
-        if plan.goals:
-            yield as_markdown([goals_table(plan)])
+def _answer(cluster: Cluster, plan: Plan | None, *, has_picture: bool) -> Iterator[str]:
+    if plan is None:
+        return
+    yield marked_up(answer_sentence(plan, cluster))
+    if has_picture:
+        yield f"![The plan on {marked_up(plan.node)}]({_PICTURE})"
+    tables = [*([workloads_table(plan)] if plan.replicas > 1 else ()), *([goals_table(plan)] if plan.goals else ())]
+    if tables:
+        yield as_markdown(tables)
 
 
 def _pins(pinned_plan: PinnedPlan | None) -> Iterator[str]:
@@ -107,3 +113,59 @@ def _use(sketches: Sequence[ClaimSketch], target: Target, *, is_component: bool)
     yield "The spec of an existing claim or template cannot be changed. Delete and create it again, or rename it."
     if any(ask.admin_access for sketch in sketches for request in sketch.requests for ask in asks(request)):
         yield f"    kubectl label namespace {target.namespace or 'NAMESPACE'} {ADMIN_LABEL}=true"
+
+
+def gang_readme(
+    files: ManifestFiles,
+    names: Iterable[str],
+    gang: Workload,
+    plan: Plan,
+    target: Target,
+    scheduler: str,
+    *,
+    held: bool,
+) -> dict[str, str]:
+    """Return the README of a gang for a scheduler, whose pods are `held` to the planned domains or not."""
+    from dra_lab.exports.gangs.gang_files import title_of
+
+    title = title_of(scheduler)
+    place, domains = "The scheduler chooses the domain.", planned_domains(gang, plan)
+    if held and domains:
+        every = ", ".join("/".join(domains[number]) or "any node" for number in sorted(domains))
+        place = marked_up(f"The pods are held to the planned {'domain' if len(domains) == 1 else 'domains'}: {every}.")
+    names = [*names, _README]
+    fragments = [name for name in names if name in FRAGMENTS]
+    parts = [
+        f"# {marked_up(gang.name)}",
+        f"A gang of {gang.size:,} pods for {title} and Kubernetes {target.release}.",
+        marked_up(answer_sentence(plan)),
+        place,
+        *_section(f"What {title} cannot express", files.not_expressed),
+        *_section("Before you apply", [str(finding) for finding in files.findings]),
+        "## Files",
+        file_list(names),
+        *(f"`{one}` is a part of Kueue's Configuration. Merge it by hand; do not apply it." for one in fragments),
+        f"`{printable(files.workload)}` is your workload with the claims and levels of the gang."
+        if files.workload
+        else "The pods are examples that sleep. Replace their image and command with yours.",
+        "Apply the files with `kubectl apply -k .` in this folder.",
+    ]
+    return {_README: "\n\n".join(parts) + "\n"}
+
+
+def planned_domains(gang: Workload, plan: Plan) -> Mapping[int, tuple[str, ...]]:
+    """Return the path of the planned domain of each copy of a gang that has a place, by its number."""
+    return {one.replica: one.domain for one in plan.placed_gangs if one.workload == gang.name}
+
+
+def not_pinnable(gang: Workload, plan: Plan) -> str:
+    """Return why there is no planned domain to hold a gang to, "" if there is one."""
+    if not gang.level:
+        return "this gang requires no level"
+    return "" if planned_domains(gang, plan) else "this gang has no place in the plan"
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield f"## {title}"
+        yield "\n".join(f"- {marked_up(line)}" for line in lines)

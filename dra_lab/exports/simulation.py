@@ -8,8 +8,10 @@ from typing import Any
 from dra_lab.findings import sentence_case
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.workload import Workload
 from dra_lab.pinning.plan_replay import Miss, Replay
-from dra_lab.words.facts import goal_words, sentence
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.facts import counted, goal_words, sentence
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
 from dra_lab.words.scheduler_sentences import Simulation
 
@@ -17,6 +19,7 @@ _PAIRS = "unpaired"
 EVERY_NODE = "on every node it may choose"
 
 
+NOT_SIMULATED = "dra-lab does not simulate the files of gangs"
 UNKNOWN = Simulation(None, "There is no answer yet, so kube-scheduler was not simulated.")
 
 
@@ -53,17 +56,22 @@ def exit_status(answer: Mapping[str, Any], *, allow_worse: bool = False) -> int:
     return 2 if answer["asPlanned"] is None else 1
 
 
-def simulation_of(plan: Plan | None, replay: Replay | None) -> Simulation:
-    """Return the simulation of an export: `replay` is its run on the copy of kube-scheduler, None without a run."""
+def simulation_of(plan: Plan | None, replay: Replay | None, gang: Workload | None = None) -> Simulation:
+    """Return the simulation of an export: `replay` is its run on the copy of kube-scheduler, None without a run.
+
+    The files of a `gang` are not simulated; they achieve the plan if the gang has its place.
+    """
     if plan is None:
         return UNKNOWN
+    if gang is not None:
+        return _place_of(gang, plan)
     answer = export_answer(plan, replay)
     if plan.status is PlanStatus.EMPTY:
         return Simulation(answer["asPlanned"], "Nothing is drawn yet.")
     why = sentence("; ".join(answer["reasons"][:3]))
     if replay is not None and replay.never_starts:
         return Simulation(False, "kube-scheduler starts no pod with these manifests.", why)
-    if answer["outcome"] != FITS and not (plan.pods and not plan.is_one_pod):
+    if answer["outcome"] != FITS and not plan.pods:
         return _without_place(plan, answer["outcome"])
     if replay is None or answer["asPlanned"] is None:
         return Simulation(None, "Whether kube-scheduler allocates this plan is not known.", why)
@@ -72,10 +80,19 @@ def simulation_of(plan: Plan | None, replay: Replay | None) -> Simulation:
     if replay.wanted > 1:
         return Simulation(True, f"kube-scheduler allocates all {replay.wanted:,} replicas as planned {EVERY_NODE}.")
     # an allocation that is better in an earlier goal may have fewer pairs: only a proven plan excludes that
-    goals = plan.goals if plan.is_one_pod and plan.proven else ()
-    pairs = next((goal for goal in goals if goal.goal == _PAIRS and goal.of), None)
+    pairs = next((goal for goal in plan.goals if plan.proven and goal.goal == _PAIRS and goal.of), None)
     taken = f"{_pairs(pairs)} pairs" if pairs is not None else "devices as good as in the plan"
     return Simulation(True, f"kube-scheduler allocates {taken} {EVERY_NODE}.")
+
+
+def _place_of(gang: Workload, plan: Plan) -> Simulation:
+    """Return whether a gang has its place; then it is written even if others of the same plan have none."""
+    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(plan_outcome(plan)), answer_sentence(plan)
+    if len(plan.workloads) > 1:
+        placed = plan.placed[gang.name]
+        achieves = True if placed == gang.replicas else achieves
+        words = f"{gang.name}: {placed:,} of {counted(gang.replicas, 'gang')} placed. All workloads: {words}"
+    return Simulation(achieves, words, f"{NOT_SIMULATED}.")
 
 
 def _without_place(plan: Plan, outcome: str) -> Simulation:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,27 +11,24 @@ import msgspec
 
 from dra_lab.errors import Cancelled, DraLabError, ExportError, InputError, did_you_mean
 from dra_lab.exports.bundle import Bundle, Wanted, write_bundle
-from dra_lab.exports.gangs.gang_files import SCHEDULERS, PlannedGang, gang_bundle
+from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.readme import not_pinnable
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
 from dra_lab.exports.written_files import FileChange, file_changes
 from dra_lab.manifests.pod_templates import PodField
+from dra_lab.model.plan import Plan
+from dra_lab.model.workload import Workload
 from dra_lab.session.job import Job, Run
-from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected
+from dra_lab.session.outputs import Planned, Runs, bundle, drawn_of, fleet_of
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
-from dra_lab.topology.hierarchies import gang_with_levels
-from dra_lab.words.workload_words import same_words
 
 if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
-    from dra_lab.session.answers import Answer
     from dra_lab.session.fleet import SessionFleet
 
 DEFAULT_FOLDER = "manifests"
 FLEET_FOLDER = "manifests-fleet"
-
-Made = Callable[[Wanted, bool, threading.Event], Bundle]
-"""Returns an export with what else it shall hold, with or without pins; ends early when the event is set."""
 
 
 class ExportChoice(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -81,7 +78,7 @@ class Exporting:
         self._forget()
 
     def _forget(self) -> None:
-        self.planned: PlannedGang | None = None
+        self.planned: tuple[Workload, Plan] | None = None
         self.plain: Bundle | None = None
         self.pinned: Bundle | None = None
         self.templates: tuple[PodField, ...] = ()
@@ -251,12 +248,12 @@ class Exporting:
         else:
             self.stage = "Writing the files" if self.gang else "Simulating kube-scheduler"
             try:
-                made, is_placed = self._question(choice)
+                asked, wanted = self._question()
             except DraLabError as error:
                 self._refuse(error)
             else:
                 self._asked = about, choice
-                self._job.start(lambda run: self._make(run, made, choice, is_placed=is_placed))
+                self._job.start(lambda run: self._make(run, asked, wanted, choice))
         session.events.emit("export")
 
     @property
@@ -279,57 +276,38 @@ class Exporting:
         drawn = drawn_of(session)
         return drawn.sketch, id(drawn.cluster), id(drawn.plan), session.release
 
-    def _question(self, choice: ExportChoice) -> tuple[Made, bool]:
-        """Return what makes the files, and whether there is a place for a pod. Raises what planning refused."""
-        session, runs = self._session, self._runs
-        target = Target(session.release, choice.api_version, choice.kind, choice.namespace)
-        if self.of_fleet and self.gang:
-            return self._gang_question(choice), False
-        asked = fleet_of(self._fleet) if self.of_fleet else drawn_of(session)
-        fits = asked.plan is not None and asked.plan.fits
-        return lambda wanted, pin, stop: bundle(asked, target, wanted, pin=pin, cancel=stop, runs=runs), fits
+    def _question(self) -> tuple[Planned, Wanted]:
+        """Return what is exported, and what is wanted of a gang. Raises what planning refused."""
+        if not self.of_fleet:
+            return drawn_of(self._session), Wanted()
+        asked, wanted = fleet_of(self._fleet, self.gang)
+        if wanted.gang is not None and asked.plan is not None:
+            self.planned = wanted.gang, asked.plan
+        return asked, wanted
 
-    def _gang_question(self, choice: ExportChoice) -> Made:
-        """Return what makes the files of the gang. Raises what planning refused, and InputError without its levels."""
-        if self._fleet.refusal is not None:
-            raise self._fleet.refusal.with_traceback(None)
-        pods = [pod for pod in self._fleet.workloads if pod.pod == self.gang]
-        answer, drawn = self._fleet.answer, pods[0].gang
-        if answer is None or answer.gangs is None or not self._fleet.is_current:
-            raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
-        on = answer.question.cluster
-        known = {gang.name: gang_with_levels(gang, on, gang.name) for gang in answer.plan.gangs}
-        name = _planned_name(answer, self.gang)
-        plan = answer.plan.with_workloads(known.get(one.name, (one,))[0] for one in answer.plan.workloads)
-        self.planned = planned = PlannedGang(
-            *known[name],
-            plan,
-            on,
-            self._session.cluster,
-            answer.question.release,
-            queue=drawn.queue if drawn is not None else "",
-            findings=tuple(not_selected(pods)),
+    def _make(self, run: Run[None], asked: Planned, wanted: Wanted, choice: ExportChoice) -> None:
+        templates = pod_templates(Path(choice.workload)) if choice.workload else ()
+        self._report(run, templates=templates, containers=container_names(templates))
+        workload = read_workload(Path(choice.workload), choice.templates) if choice.workload else None
+        wanted = replace(
+            wanted,
+            example=choice.example,
+            workload=workload,
+            container=choice.container,
+            patch=choice.patch and workload is not None,
+            extra=choice.extra,
+            scheduler=choice.scheduler if wanted.gang is not None else "",
         )
-        pin = bool(choice.pin) and not planned.not_pinnable
-        return lambda wanted, _pin, _stop: gang_bundle(
-            planned, choice.scheduler, namespace=choice.namespace, pin=pin, workload=wanted.workload
-        )
+        target = Target(self._session.release, choice.api_version, choice.kind, choice.namespace)
 
-    def _make(self, run: Run[None], made: Made, choice: ExportChoice, *, is_placed: bool) -> None:
-        workload = None
-        if choice.workload:
-            templates = pod_templates(Path(choice.workload))
-            self._report(run, templates=templates, containers=container_names(templates))
-            workload = read_workload(Path(choice.workload), choice.templates)
-        else:
-            self._report(run, templates=(), containers=())
-        patch = choice.patch and workload is not None
-        wanted = Wanted(choice.example, workload, choice.container, patch=patch, extra=choice.extra)
-        plain = made(wanted, False, run.stop)
+        def made(*, pin: bool) -> Bundle:
+            return bundle(asked, target, wanted, pin=pin, cancel=run.stop, runs=self._runs)
+
+        plain = made(pin=self.planned is not None and bool(choice.pin) and not not_pinnable(*self.planned))
         self._report(run, plain=plain, changes=self._changes(choice, plain), stage="")
-        if is_placed and plain.is_worse:
+        if wanted.gang is None and asked.plan is not None and asked.plan.fits and plain.is_worse:
             self._report(run, stage="Looking for pins")
-            self._report(run, pinned=made(wanted, True, run.stop))
+            self._report(run, pinned=made(pin=True))
         else:
             self._report(run, pinned=None)
         if run.is_latest and self.chosen is not None:
@@ -355,18 +333,6 @@ class Exporting:
             for name, value in values.items():
                 setattr(self, name, value)
             self._session.events.emit("export")
-
-
-def _planned_name(answer: Answer, gang: str) -> str:
-    """Return the workload of a plan that has the gangs. Raises InputError if several have some, for other values."""
-    parts = [one for one in answer.plan.gangs if answer.drawn(one.name).pod == gang and answer.plan.placed[one.name]]
-    if len(parts) > 1:
-        words = same_words(drawn.same) if (drawn := answer.drawn(gang).gang) is not None else ""
-        raise InputError(
-            f"the gangs of {gang} do not all use the same {words}, and one file has one set; ask for "
-            f"{parts[0].replicas:,} of them in Fleet, and draw the others as a workload of their own"
-        )
-    return parts[0].name if parts else gang
 
 
 def drawn_gangs(fleet: SessionFleet) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dra_lab.exports.autoscaler import autoscaler_files
 from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.measure import measure_files
+from dra_lab.exports.readme import not_pinnable
 from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.manifests.file_text import expanded
@@ -28,11 +29,13 @@ from dra_lab.sources.drawing_files import write_whole
 from dra_lab.sources.samples import is_shipped
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import added_json
+from dra_lab.words.workload_words import same_words
 
 if TYPE_CHECKING:
     from dra_lab.pictures.report import SearchStep
     from dra_lab.pinning.pin_plan import Written
     from dra_lab.session.answering import Answering
+    from dra_lab.session.answers import Answer
     from dra_lab.session.fleet import SessionFleet
 
 POD_PINS: Rule = "pod-pins-not-written"
@@ -68,22 +71,26 @@ def drawn_of(session: Answering) -> Planned:
     return Planned(session.cluster, plan, session.sketch, session.drawing.node, session.drawing.goals)
 
 
-def fleet_of(fleet: SessionFleet) -> Planned:
-    """Return what an export of a session's fleet is made of.
+def fleet_of(fleet: SessionFleet, gang: str = "") -> tuple[Planned, Wanted]:
+    """Return what an export of a session's fleet, or of one gang of it, is made of, and what is wanted of the gang.
 
-    Raises InputError if there is no workload or no plan of them, and what planning them raised.
+    Raises InputError if there is no workload or no plan of them, or if the gangs use different values, and what
+    planning them raised.
     """
     if fleet.refusal is not None:
         raise fleet.refusal.with_traceback(None)
-    if fleet.answer is None or not fleet.is_current:
-        raise InputError("these workloads are not planned yet; continue planning in Fleet, then export")
-    plan = fleet.answer.plan
-    if fleet.answer.gangs is not None:
+    answer = fleet.answer
+    if answer is None or not fleet.is_current or (gang and answer.gangs is None):
+        these = "gangs" if gang else "workloads"
+        raise InputError(f"these {these} are not planned yet; continue planning in Fleet, then export")
+    question, plan = answer.question, answer.plan
+    if gang:
+        return _gang_of(fleet, answer, gang)
+    if answer.gangs is not None:
         raise InputError("a gang is written for one scheduler, alone; choose it in the Export sheet")
     if not plan.workloads:
         raise InputError("there is no workload yet; add one in Fleet, then export")
     # what an export simulates is kube-scheduler with its manifests, so the comparison of the screen is no part of it
-    question = fleet.answer.question
     findings = [*plan.findings]
     for name, nodes in question.pins.items():
         pods = counted(sum(nodes.values()), "pod")
@@ -91,7 +98,28 @@ def fleet_of(fleet: SessionFleet) -> Planned:
         message = f"no manifest keeps the {pods} pinned to {where} there; kube-scheduler may choose other nodes"
         findings.append(Finding(POD_PINS, Severity.WARNING, name, message, "Give the workload a node selector."))
     findings += not_selected(question.pods)
-    return Planned(question.cluster, replace(plan, first_fit=None, regrets=(), findings=tuple(findings)))
+    plan = replace(plan, first_fit=None, regrets=(), findings=tuple(findings))
+    return Planned(question.cluster, plan), Wanted()
+
+
+def _gang_of(fleet: SessionFleet, answer: Answer, name: str) -> tuple[Planned, Wanted]:
+    """Return a gang with its plan. Raises InputError without its levels, or if its replicas use different values."""
+    from dra_lab.topology.hierarchies import gang_with_levels
+
+    plan, on, drawn = answer.plan, answer.question.cluster, fleet.workload(name)
+    parts = [one.name for one in plan.gangs if answer.drawn(one.name).pod == name and plan.placed[one.name]]
+    if len(parts) > 1:
+        gang = next(one for one in plan.gangs if one.name == parts[0])
+        words = same_words(drawn.gang.same) if drawn.gang is not None else ""
+        raise InputError(
+            f"the gangs of {name} do not all use the same {words}, and one file has one set; ask for "
+            f"{gang.replicas:,} of them in Fleet, and draw the others as a workload of their own"
+        )
+    known = {gang.name: gang_with_levels(gang, on, gang.name)[0] for gang in plan.gangs}
+    findings = (*plan.findings, *not_selected([drawn]))
+    plan = replace(plan.with_workloads(known.get(one.name, one) for one in plan.workloads), findings=findings)
+    queue = drawn.gang.queue if drawn.gang is not None else ""
+    return Planned(on, plan), Wanted(gang=known[parts[0] if parts else name], queue=queue)
 
 
 def not_selected(pods: Sequence[PodDrawing]) -> Iterator[Finding]:
@@ -166,39 +194,27 @@ def export(
         asked, release = Planned(answer.on, answer, answer.sketch), release_of_text(answer.release)
     release = KubernetesRelease(release.version, {**release.gates, **(gates or {})})
     if isinstance(answer, Plan) and answer.gangs:
-        made = _gang_bundle(answer, asked.cluster, release, scheduler, queue, namespace, pin=pin)
+        wanted = replace(wanted or Wanted(), gang=_only_gang(answer, scheduler), scheduler=scheduler, queue=queue)
+        if pin and (reason := not_pinnable(answer.gangs[0], answer)):
+            raise InputError(f"pin: {reason}")
     elif scheduler or queue:
         raise InputError("scheduler and queue are for a gang; leave them out")
-    else:
-        made = bundle(asked, Target(release, api_version, kind, namespace), wanted, pin=pin)
+    made = bundle(asked, Target(release, api_version, kind, namespace), wanted, pin=pin)
     if made.is_worse and not allow_worse:
         raise ExportError(made.refusal("pin=True", "allow_worse=True"))
     return write_bundle(folder, made, overwrite=overwrite)
 
 
-def _gang_bundle(
-    plan: Plan,
-    cluster: Cluster,
-    release: KubernetesRelease,
-    scheduler: str,
-    queue: str,
-    namespace: str,
-    *,
-    pin: bool,
-) -> Bundle:
-    from dra_lab.exports.gangs.gang_files import SCHEDULERS, PlannedGang, gang_bundle
-    from dra_lab.topology.hierarchies import gang_with_levels
+def _only_gang(plan: Plan, scheduler: str) -> Workload:
+    """Return the gang of a plan. Raises InputError if the plan has other workloads, or without a scheduler."""
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS
 
     if len(plan.workloads) > 1:
         names = ", ".join(workload.name for workload in plan.workloads)
         raise InputError(f"one gang is exported at a time, and the plan has {names}; plan and export each alone")
     if not scheduler:
         raise InputError(f"a gang is written for one scheduler; give scheduler= one of {', '.join(SCHEDULERS)}")
-    gang, hierarchy = gang_with_levels(plan.gangs[0], cluster, plan.gangs[0].name)
-    planned = PlannedGang(gang, hierarchy, plan, cluster, cluster, release, queue)
-    if pin and planned.not_pinnable:
-        raise InputError(f"pin: {planned.not_pinnable}")
-    return gang_bundle(planned, scheduler, namespace=namespace, pin=pin)
+    return plan.gangs[0]
 
 
 def measure(
@@ -225,9 +241,12 @@ def bundle(
     The replicas of a workload's file are planned together. `runs` keeps runs from one export of a plan to the next.
     Raises Cancelled when `cancel` is set, and InputError for what cannot be written.
     """
-    workload, plan = wanted.workload if wanted else None, asked.plan
-    many = plan is not None and not plan.is_one_pod
-    replicas = workload.pods if workload and target.kind == "template" and not asked.node and not many else 1
+    wanted = wanted or Wanted()
+    if wanted.gang is not None and asked.plan is not None:
+        return make_bundle(asked.plan, asked.cluster, target, replace(wanted, held=pin))
+    workload, plan = wanted.workload, asked.plan
+    alone = target.kind == "template" and not asked.node and (plan is None or plan.replicas == 1)
+    replicas = workload.pods if workload is not None and alone else 1
     key = (target.release, replicas, pin)
     run = runs.get(key) if runs is not None else None
     if run is None:
@@ -236,8 +255,7 @@ def bundle(
             raise Cancelled("the export was cancelled")
         if runs is not None:
             runs[key] = run
-    what = run.plan if replicas > 1 or many else plan
-    return make_bundle(asked.sketch if what is None else what, asked.cluster, target, wanted, written=run)
+    return make_bundle(run.plan or asked.sketch, asked.cluster, target, wanted, written=run)
 
 
 def _written(
@@ -253,13 +271,14 @@ def _written(
     if replicas > 1:
         pods = [Workload(object_name(asked.sketch.name), asked.sketch, replicas=replicas)]
         plan = plan_workloads(asked.cluster, pods, release=release, goals=asked.goals, first_fit=False)
-    if plan is not None and (plan.fits or not plan.is_one_pod):
+    if plan is not None and plan.pods:
         return what_is_written(asked.cluster, plan, release, budget, pin=pin)
+    drawn = [claims_of(asked.sketch)] if plan is None else [workload.claims for workload in plan.workloads]
     try:
-        claims = claims_of(asked.sketch)
-        return Written(exported=(within_search_budget(claims, asked.cluster, release, budget=budget),))
+        found = (within_search_budget(claims, asked.cluster, release, budget=budget) for claims in drawn)
+        return Written(plan, exported=tuple(found))
     except UnsupportedFeature:
-        return Written()
+        return Written(plan)
 
 
 def printed_answer(session: Answering, fleet: SessionFleet) -> str:

@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 from dra_lab.exports.bundle import Bundle
-from dra_lab.exports.gangs.gang_files import FRAGMENTS, SCHEDULERS, title_of
-from dra_lab.exports.readme import EXTRA_FILES
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, title_of
+from dra_lab.exports.readme import EXTRA_FILES, FRAGMENTS, not_pinnable, planned_domains
 from dra_lab.exports.written_files import FileChange
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangChoice, GangVerdict
@@ -173,7 +173,7 @@ def gang_sheet_row(session: Session) -> GangSheetRow | None:
     choice, planned, gangs = exporting.choice, exporting.planned, exporting.gangs
     pod = session.fleet.workload(name)
     made, drawn = exporting.chosen, pod.gang
-    reason, found = (planned.not_pinnable, planned.domains) if planned is not None else ("", {})
+    reason, found = (not_pinnable(*planned), planned_domains(*planned)) if planned is not None else ("", {})
     queues = (
         [one for one in session.cluster.queues if isinstance(one, LocalQueue)] if choice.scheduler == "kueue" else []
     )

@@ -245,7 +245,8 @@ def test_files_that_the_scheduler_refuses_are_not_written(tmp_path, capsys):
     """Without a queue Kueue does not manage the Job."""
     status = main(["export", *GANG[:-2], "--scheduler", "kueue", "--dir", str(tmp_path / "new")])
     said = capsys.readouterr().err
-    assert (status, (tmp_path / "new").exists(), "Correct the error above." in said) == (1, False, True)
+    refused = "nothing is written. without the label kueue" in said
+    assert (status, (tmp_path / "new").exists(), refused) == (1, False, True)
 
 
 @pytest.mark.parametrize(

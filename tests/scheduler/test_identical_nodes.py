@@ -96,7 +96,7 @@ def test_equal_states_mean_equal_searches():
 
 
 def test_a_followed_cluster_is_searched_as_a_new_one():
-    """What was found in earlier snapshots stays for equal states alone, while slices and claims change."""
+    """A search of an earlier snapshot answers for equal states alone, while slices and claims change."""
     rng, names = random.Random(3), [f"n{number:02}" for number in range(12)]
     of_node = {name: random_node(rng, name) for name in names}
     followed = cluster(classes=CLASSES)

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from dra_lab import Session, read_sketch
 from dra_lab.cli import main
+from dra_lab.exports.readme import not_pinnable
 from dra_lab.model.sketch import GangDrawing
 
 SAMPLE, POD, PLAN = "sample:h100-pod", "eight-pairs", "plan.dralab.yaml"
@@ -85,7 +86,7 @@ def test_a_gang_without_a_queue_is_refused_as_by_the_command(session, tmp_path, 
     session.fleet.set_gang(POD, replace(TRAIN, queue=""))
     exporting = opened(session)
     main(["export", SAMPLE, "--claim", str(tmp_path / PLAN), "--scheduler", "kueue", "--dir", str(tmp_path)])
-    assert f"error: nothing is written. {exporting.chosen.worse}" in capsys.readouterr().err
+    assert f"error: {exporting.chosen.refusal('--pin', '--allow-worse')}" in capsys.readouterr().err
 
 
 def test_a_gang_that_does_not_fit_cannot_be_pinned(session):
@@ -93,7 +94,7 @@ def test_a_gang_that_does_not_fit_cannot_be_pinned(session):
     session.fleet.set_gang(POD, replace(TRAIN, size=4))
     exporting = opened(session, pin=True)
     held = "leaf-" in exporting.chosen.texts["job.yaml"]
-    assert (held, exporting.planned.not_pinnable) == (False, "this gang has no place in the plan")
+    assert (held, not_pinnable(*exporting.planned)) == (False, "this gang has no place in the plan")
 
 
 def test_the_queue_is_that_of_the_drawing(session):

@@ -1,17 +1,16 @@
-"""A gang as files for one scheduler: what these cannot express, and the folder with its README and record."""
+"""A gang as files for one scheduler, with example pods or a person's own, and what these cannot express."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, kustomization, target_record
 from dra_lab.exports.gangs import kai, kueue, pod_group, volcano
-from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_parts, priority_class
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places, gang_parts, priority_class
 from dra_lab.exports.gangs.level_keys import (
     channel_findings,
     compute_domain,
@@ -21,25 +20,17 @@ from dra_lab.exports.gangs.level_keys import (
     pin_affinity,
     same_level,
 )
-from dra_lab.exports.gangs.own_workload import Edit, own_workload
-from dra_lab.exports.readme import file_list
+from dra_lab.exports.manifests import ManifestFiles
+from dra_lab.exports.workload import patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.manifests.yaml_text import dump_all
+from dra_lab.manifests.yaml_text import dump_all, load_yaml, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import Plan
-from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import KUEUE_VERSION
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease, release_of
 from dra_lab.model.workload import Workload
-from dra_lab.scheduler.kueue.quota_verdict import quota_findings
 from dra_lab.sketch.claim_objects import Target
-from dra_lab.words.answer_sentence import answer_sentence
-from dra_lab.words.document import marked_up, printable
-from dra_lab.words.facts import counted
-from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_json, plan_outcome
-from dra_lab.words.scheduler_sentences import Simulation
 
 Pin = Sequence[str] | Mapping[int, Sequence[str]]
 """The path of a planned domain, or that of each copy of the gang by its number."""
@@ -55,7 +46,7 @@ class Scheduler(Struct, frozen=True):
 
     title: str
     objects: Callable[[GangParts], dict[str, list[Object]]]
-    edit: Edit
+    edit: Callable[[Any, GangParts, Places], None]
     cannot: Callable[[GangParts], Iterator[Cannot]]
     findings: Callable[[GangParts], Iterator[Finding]]
     shared_templates: bool = False
@@ -86,7 +77,7 @@ def gang_files(
     release: KubernetesRelease | str | None = None,
     workload: WorkloadFile | None = None,
     has_claims: bool = False,
-) -> Bundle:
+) -> ManifestFiles:
     """Return a gang as files for one scheduler, one of SCHEDULERS; the same gang gives the same bytes every time.
 
     `hierarchy` has the levels that the gang names; default: none, if it names no level but `host`. `cluster` has the
@@ -112,10 +103,10 @@ def gang_files(
     where = Target(target, namespace=namespace)
     parts = gang_parts(gang, hierarchy, where, cluster=cluster, queue=queue, pins=pins, shared_templates=once)
     found = _examples(scheduler, parts) if workload is None else _own(scheduler, parts, workload, has_claims=has_claims)
-    return replace(found, findings=sort_findings([*found.findings, *_pin_findings(parts, pin)]))
+    return replace(found, findings=sort_findings((*found.findings, *_pin_findings(parts, pin))))
 
 
-def _examples(scheduler: str, parts: GangParts) -> Bundle:
+def _examples(scheduler: str, parts: GangParts) -> ManifestFiles:
     """Return a gang with example pods."""
     made, found = SCHEDULERS[scheduler].objects(parts), list[Finding]()
     if parts.channels:
@@ -127,26 +118,13 @@ def _examples(scheduler: str, parts: GangParts) -> Bundle:
     return _written(scheduler, parts, made, found, {**parts.texts})
 
 
-def _own(scheduler: str, parts: GangParts, workload: WorkloadFile, *, has_claims: bool) -> Bundle:
-    """Return a gang as a person's own workload."""
-    chosen = SCHEDULERS[scheduler]
-    patched, objects, lacking = own_workload(
-        scheduler, parts, workload, chosen.objects(parts), chosen.edit, has_claims=has_claims
-    )
-    texts = {file: text for file, text in parts.texts.items() if not has_claims or file.startswith("deviceclass-")}
-    found = _written(scheduler, parts, objects, patched.findings, texts)
-    name = patched.name if patched.name not in (*found.texts, *_RESERVED) else f"workload-{patched.name}"
-    sentences = (*found.not_expressed, *lacking)
-    return replace(found, texts={**found.texts, name: patched.text}, not_expressed=sentences, workload=name)
-
-
 def _written(
     scheduler: str,
     parts: GangParts,
     made: Mapping[str, list[Object]],
     more: Iterable[Finding],
     texts: Mapping[str, str],
-) -> Bundle:
+) -> ManifestFiles:
     """Return the objects of a gang as files, beside those of its claims, and what the scheduler makes of them."""
     chosen = SCHEDULERS[scheduler]
     if parts.priority_class:
@@ -154,10 +132,9 @@ def _written(
     joined = "of" if scheduler == "kube-scheduler" else "and"
     head = f"# Gang {parts.name}: for {chosen.title} {joined} Kubernetes {parts.target.release}, drawn with dra-lab.\n"
     cannot = tuple(chosen.cannot(parts))
-    return Bundle(
+    return ManifestFiles(
         {**texts, **{file: head + dump_all(items) for file, items in made.items()}},
         findings=(*parts.findings, *chosen.findings(parts), *_lost_levels(parts, cannot), *more),
-        scheduler=scheduler,
         not_expressed=tuple(dict.fromkeys(one.sentence for one in cannot)),
     )
 
@@ -183,137 +160,111 @@ def _pin_findings(parts: GangParts, pin: Pin | None) -> tuple[Finding, ...]:
     )
 
 
-FRAGMENTS = ("kueue-configuration.yaml",)
-"""Files that are a part of a configuration, which must not be applied."""
-
-NOT_SIMULATED = "dra-lab does not simulate the files of gangs"
-
-
-class PlannedGang(Struct, frozen=True):
-    """A gang with its plan and all else that its files are made from.
-
-    `cluster` is the one that was planned on, with the nodes and DeviceClasses of the gang's pods; `read` is the one
-    that the record names. `queue` may have a namespace. `requests` are those of a pod of each group, by its name.
-    `findings` are those about what was read.
-    """
-
-    gang: Workload
-    hierarchy: Hierarchy | None
-    plan: Plan
-    cluster: Cluster
-    read: Cluster
-    release: KubernetesRelease
-    queue: str = ""
-    requests: Mapping[str, Mapping[str, QuantityText]] = {}
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def domains(self) -> Mapping[int, tuple[str, ...]]:
-        """Return the path of the planned domain of each copy of the gang that has a place, by its number."""
-        return {one.replica: one.domain for one in self.plan.placed_gangs if one.workload == self.gang.name}
-
-    @property
-    def not_pinnable(self) -> str:
-        """Return why there is no planned domain to hold the gang to, "" if there is one."""
-        if not self.gang.level:
-            return "this gang requires no level"
-        return "" if self.domains else "this gang has no place in the plan"
-
-
-def gang_bundle(
-    planned: PlannedGang,
-    scheduler: str,
-    *,
-    namespace: str = "",
-    pin: bool = False,
-    workload: WorkloadFile | None = None,
-    has_claims: bool = False,
-) -> Bundle:
-    """Return the files of a planned gang as a folder for Git, the same for the same gang and plan.
-
-    `namespace` is that of the workload by default. `pin` holds the pods to the planned domain. The rest is that of
-    `gang_files`. Raises InputError if the files cannot be written for this scheduler, release or workload.
-    """
-    gang, plan, release = planned.gang, planned.plan, planned.release
-    files = gang_files(
-        gang,
-        scheduler,
-        planned.hierarchy,
-        cluster=planned.cluster,
-        namespace=namespace or (workload.namespace if workload is not None else ""),
-        queue=planned.queue.rpartition("/")[2],  # Kueue's label has the name of the LocalQueue without its namespace
-        pin=planned.domains if pin else None,
-        release=release,
-        workload=workload,
-        has_claims=has_claims,
-    )
-    pinned = [planned.domains[number] for number in sorted(planned.domains)] if pin else []
-    applied = [name for name in files.texts if name not in FRAGMENTS]
-    texts = {**files.texts, KUSTOMIZATION: kustomization(applied)}
-    texts["README.md"] = _readme(files, gang, plan, release, pinned, [*texts, "README.md"])
-    drawings = [claim for group in gang.pods for claim in group.claims]
-    target = Target(release)
-    record = target_record(gang.name, [*drawings, *gang.every_shared_claim], planned.read, target)
-    record |= {"scheduler": scheduler, "notExpressed": list(files.not_expressed), "plan": plan_json(plan)}
-    quota: tuple[Finding, ...] = ()
-    if scheduler == "kueue":
-        trees = [planned.hierarchy] if planned.hierarchy else []
-        common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": planned.requests}
-        quota = tuple(quota_findings(planned.cluster, gang, planned.queue, **common))
-    findings = sort_findings(dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *quota)))
-    return replace(files, texts=texts, record=record, findings=findings, simulation=_outcome(gang, plan))
-
-
-def _outcome(gang: Workload, plan: Plan) -> Simulation:
-    """Return whether the gang has its place; what the scheduler does with the files is not simulated.
-
-    A gang that has its place is written even if others of the same plan have none.
-    """
-    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(plan_outcome(plan)), answer_sentence(plan)
-    if len(plan.workloads) > 1:
-        placed = plan.placed[gang.name]
-        achieves = True if placed == gang.replicas else achieves
-        words = f"{gang.name}: {placed:,} of {counted(gang.replicas, 'gang')} placed. All workloads: {words}"
-    return Simulation(achieves, words, f"{NOT_SIMULATED}.")
-
-
 def title_of(scheduler: str) -> str:
     """Return the name of a scheduler as people write it, with its version: `Kueue 0.20`."""
     return SCHEDULERS[scheduler].title
 
 
-def _readme(
-    files: Bundle,
-    gang: Workload,
-    plan: Plan,
-    release: KubernetesRelease,
-    pinned: Sequence[Sequence[str]],
-    names: Sequence[str],
-) -> str:
-    title, held = title_of(files.scheduler), "The scheduler chooses the domain."
-    if pinned:
-        every = ", ".join("/".join(path) or "any node" for path in pinned)
-        held = marked_up(f"The pods are held to the planned {'domain' if len(pinned) == 1 else 'domains'}: {every}.")
-    fragments = [name for name in names if name in FRAGMENTS]
-    parts = [
-        f"# {marked_up(gang.name)}",
-        f"A gang of {gang.size:,} pods for {title} and Kubernetes {release}.",
-        marked_up(answer_sentence(plan)),
-        held,
-        *_section(f"What {title} cannot express", files.not_expressed),
-        *_section("Before you apply", [str(finding) for finding in files.findings]),
-        "## Files",
-        file_list(names),
-        *(f"`{one}` is a part of Kueue's Configuration. Merge it by hand; do not apply it." for one in fragments),
-        f"`{printable(files.workload)}` is your workload with the claims and levels of the gang."
-        if files.workload
-        else "The pods are examples that sleep. Replace their image and command with yours.",
-        "Apply the files with `kubectl apply -k .` in this folder.",
-    ]
-    return "\n\n".join(parts) + "\n"
+# --------------------------------------------------------------------- a person's own workload
+
+EXAMPLES = ("job.yaml", "jobset.yaml", "volcano-job.yaml", "computedomain.yaml")
+"""Files with example pods, and what belongs to them, which a person's own workload replaces."""
+
+_LEADER_SETS = "LeaderWorkerSet"
+_ADMITTED = (
+    "Job", "JobSet", _LEADER_SETS, "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob", "RayJob",
+    "RayCluster", "RayService", "SparkApplication", "TrainJob", "Pod", "Deployment", "StatefulSet", "AppWrapper",
+)  # fmt: skip
+"""The kinds that Kueue 0.20 admits (`pkg/controller/jobs`)."""
+
+_WITH_GROUP = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "JobSet", _LEADER_SETS)
+"""The kinds whose pod templates have `schedulingGroup`: those of Kubernetes 1.36, JobSet 0.12, LeaderWorkerSet 0.10."""
 
 
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
-    if lines:
-        yield f"## {title}"
-        yield "\n".join(f"- {marked_up(line)}" for line in lines)
+def _own(scheduler: str, parts: GangParts, workload: WorkloadFile, *, has_claims: bool) -> ManifestFiles:
+    """Return a gang as a person's own workload, the objects beside it, and what its kind cannot express.
+
+    The gang has one copy or, for a LeaderWorkerSet, as many as it has replicas. The chosen templates of the file are
+    those of the groups in their order, or all those of one group. `has_claims`: the pods have their claims already.
+    Raises InputError for a file without the pods of the gang, or with a PodGroup of its own.
+    """
+    places, chosen, first = _places(parts, workload), SCHEDULERS[scheduler], parts.groups[0]
+    _check(scheduler, parts, workload)
+    named = [] if has_claims else [*first.claims, *parts.every_shared(0)]
+
+    def edit(value: Any) -> None:
+        chosen.edit(value, parts, places)
+        for field, _ in places if parts.priority_class else ():
+            value_at(value, field.path)["priorityClassName"] = parts.priority_class
+
+    claims, entries = [claim for claim, _ in named], [entry for _, entry in named]
+    patched = patch_copy(workload, claims, affinity=parts.pins[0], entries=entries, edit=edit)
+    objects = {file: items for file, items in chosen.objects(parts).items() if file not in EXAMPLES}
+    for group in objects.get("podgroup.yaml", ()) if has_claims else ():
+        group["spec"].pop("resourceClaims", None)  # the pods name what they share
+    if scheduler == "kai":
+        objects.pop("podgroup.yaml")  # KAI makes one for the owner of the pods
+    if scheduler == "volcano" and not _is_volcano(workload):
+        objects["podgroup.yaml"] = [volcano.own_group(parts)]
+    texts = {file: text for file, text in parts.texts.items() if not has_claims or file.startswith("deviceclass-")}
+    found = _written(scheduler, parts, objects, patched.findings, texts)
+    name = patched.name if patched.name not in (*found.texts, *_RESERVED) else f"workload-{patched.name}"
+    sentences = (*found.not_expressed, *_not_expressed(scheduler, parts, workload))
+    return replace(found, texts={**found.texts, name: patched.text}, not_expressed=sentences, workload=name)
+
+
+def _places(parts: GangParts, workload: WorkloadFile) -> Places:
+    fields, groups = workload.templates, parts.groups
+    if len(groups) > 1 and len(fields) != len(groups):
+        message = (
+            f"{workload.title} has {len(fields)} pod templates with devices, and the gang has {len(groups)} groups"
+        )
+        raise InputError(f"{message}; give --claim the same file")
+    if workload.pods != parts.gang.size * parts.gang.replicas:
+        wanted = f"{parts.gang.size:,}" + (f" in each of {parts.gang.replicas}" if parts.gang.replicas > 1 else "")
+        message = f"{workload.title} runs {workload.pods:,} pods, and the gang has {wanted}"
+        raise InputError(f"{message}; give --gang the number of its pods")
+    return [(field, groups[at if len(groups) > 1 else 0]) for at, field in enumerate(fields)]
+
+
+def _check(scheduler: str, parts: GangParts, workload: WorkloadFile) -> None:
+    if workload.kind == "Workload":
+        raise InputError(f"{workload.title} starts no pods, because Kueue makes it for a Job; give the file of the Job")
+    several = parts.gang.replicas > 1
+    if several and (workload.kind != _LEADER_SETS or scheduler not in ("kueue", "kai")):
+        raise InputError(
+            f"one pod template cannot name {parts.gang.replicas} PodGroups; write one object for each gang"
+        )
+    if several and any(parts.pins):
+        raise InputError("the pods of all gangs have one template, so they cannot be held to several domains")
+    kinds = [one.value.get("kind") for one in load_yaml(workload.text) if isinstance(one.value, Mapping)]
+    if "PodGroup" in kinds and scheduler != "kueue":
+        raise InputError(f"{workload.name} has a PodGroup of its own; change its level there, or remove it")
+
+
+def _is_volcano(workload: WorkloadFile) -> bool:
+    return any(
+        one.value.get("apiVersion") == volcano.JOB for one in load_yaml(workload.text) if isinstance(one.value, Mapping)
+    )
+
+
+def _not_expressed(scheduler: str, parts: GangParts, workload: WorkloadFile) -> Iterator[str]:
+    """Yield what the kind of a workload cannot express, besides what the scheduler cannot."""
+    kind, elastic = workload.kind, parts.gang.least < parts.gang.size
+    if scheduler == "kueue":
+        if kind not in _ADMITTED:
+            yield f"{KUEUE_VERSION} does not admit a {kind}."
+        if elastic and kind != "Job":
+            yield f"Kueue starts all pods of a {kind} or none."
+    own_group = scheduler == "kai" or (scheduler == "volcano" and not _is_volcano(workload))
+    for group in parts.groups if own_group else ():
+        if group.slices:
+            yield f"The pods of one template are in one PodGroup, so the slices of {group.name} are left out."
+        if group.own and len(parts.groups) > 1:
+            yield f"The pods of a {kind} are in one PodGroup, so {group.own} of {group.name} is left out."
+    if scheduler == "kai" and elastic and kind != "Job":
+        yield f"KAI takes the minimum of a {kind} from its own fields, so {parts.gang.least} pods are left out."
+    if scheduler == "kube-scheduler" and (kind not in _WITH_GROUP or _is_volcano(workload)):
+        yield f"dra-lab does not know that the schema of {kind} has schedulingGroup; without, the API server drops it."
+    if parts.channels:
+        yield f"dra-lab writes no ComputeDomain for a {kind} of yours; its pods need one to use NVLink between nodes."

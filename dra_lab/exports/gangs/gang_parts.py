@@ -40,7 +40,10 @@ HIGHEST_PRIORITY = 1_000_000_000
 
 
 Claim = ResourceClaimTemplate | ResourceClaim
-SharedClaims = tuple[tuple[Claim, ...], ...]
+NamedClaims = tuple[tuple[Claim, str], ...]
+"""Claims with their names in the pods."""
+
+SharedClaims = tuple[NamedClaims, ...]
 """For each copy of a gang, claims that several pods use: templates if the scheduler makes them from templates."""
 
 
@@ -55,22 +58,20 @@ class Cannot(NamedTuple):
 class GroupParts:
     """One group of a gang: its name in the objects, and the claims of each of its pods.
 
-    `shared` are the claims that its pods share, as `GangParts.shared`, and `shared_entries` their names in the pods.
+    `shared` are the claims that its pods share, as `GangParts.shared`.
     `own` is the level that it requires besides that of the gang, "" if it adds nothing, as for a single pod. `required`
     and `preferred` are those of the gang where it has none. `slices` are those of more than one pod.
     """
 
     group: PodGroup
     name: str
-    claims: tuple[Claim, ...]
-    entries: tuple[str, ...]
+    claims: NamedClaims
     own: str
     required: str
     preferred: str
     slices: tuple[tuple[int, str], ...]
     channel: bool
     shared: SharedClaims
-    shared_entries: tuple[str, ...]
 
     @property
     def pods(self) -> int:
@@ -119,15 +120,9 @@ class GangParts:
         """Return the level of which one domain must have all pods, "" for none; a single group has its own."""
         return self.groups[0].required if len(self.groups) == 1 else self.gang.level
 
-    @property
-    def shared_entries(self) -> tuple[str, ...]:
-        """Return the names of the shared claims in the pods."""
-        return _entries(self.gang.shared_claims, (CHANNEL,))
-
-    def every_shared(self, copy: int) -> tuple[tuple[Claim, str], ...]:
-        """Return the claims that pods of one copy share, all of them and those of one group, with their names."""
-        rows = [(self.shared, self.shared_entries), *((one.shared, one.shared_entries) for one in self.groups)]
-        return tuple(pair for claims, names in rows if claims for pair in zip(claims[copy], names, strict=True))
+    def every_shared(self, copy: int) -> NamedClaims:
+        """Return the claims that pods of one copy share, all of them and those of one group."""
+        return (*self.shared[copy], *(pair for group in self.groups for pair in group.shared[copy]))
 
     @property
     def priority_class(self) -> str:
@@ -138,8 +133,8 @@ class GangParts:
     @property
     def requests(self) -> tuple[tuple[str, DeviceRequest], ...]:
         """Return all requests as they are written, each with the name of its claim."""
-        every = [*(claim for group in self.groups for claim in group.claims), *(one for one, _ in self.every_shared(0))]
-        found = {claim.metadata.name: claim for claim in every}
+        every = [*(pair for group in self.groups for pair in group.claims), *self.every_shared(0)]
+        found = {claim.metadata.name: claim for claim, _ in every}
         return tuple(
             (name, request)
             for name, claim in found.items()
@@ -196,9 +191,8 @@ class GangParts:
         spec: Mapping[str, Any] | None = None,
     ) -> Object:
         """Return the pod template of a group; `spec` are the fields that a scheduler needs."""
-        used = [pod_claim(claim, entry) for claim, entry in zip(group.claims, group.entries, strict=True)]
-        for shared, entries in ((self.shared, self.shared_entries), (group.shared, group.shared_entries)):
-            used += [pod_claim(one, entry) for one, entry in zip(shared[copy] if shared else (), entries, strict=True)]
+        named = (*group.claims, *self.shared[copy], *group.shared[copy])
+        used = [pod_claim(claim, entry) for claim, entry in named]
         affinity = self.pins[copy]
         if group.channel:
             used.append(channel_entry(self.copies[copy]))
@@ -232,27 +226,30 @@ def gang_parts(
     writer = _ClaimWriter(on, target, texts, findings)
     name = _short(gang.name, findings)
     copies = tuple(f"{name}-{number}" for number in range(gang.replicas)) if gang.replicas > 1 else (name,)
-    names, groups = ObjectNames(), []
-    taken = (CHANNEL, *_entries(gang.shared_claims, (CHANNEL,)))
-    taken += _entries([claim for group in gang.pods for claim in group.shared_claims], taken)
-    of_groups = iter(taken[1 + len(gang.shared_claims) :])
+    names, groups = ObjectNames(), list[GroupParts]()
+    entries = _entries(gang.every_shared_claim, (CHANNEL,))
+    of_groups = iter(entries[len(gang.shared_claims) :])
     for group in gang.pods:
         own = names.one(_short(group.name, findings))
-        claims = tuple(writer.claim(claim, f"{name}-{own}") for claim in group.claims)
+        claims = [writer.claim(claim, f"{name}-{own}") for claim in group.claims]
         adds = group.count > 1 and not same_level(hierarchy, group.level, gang.level)
         level = group.level if adds else ""
-        slices = tuple(one for one in group.slices if one[0] > 1)
-        channel, preferred = needs_channel(gang, group, hierarchy), group.prefer_level or gang.prefer_level
-        entries = _entries(group.claims, taken)
-        required = level or gang.level
-        once = writer.shared(group.shared_claims, name, copies, f"-{own}", templates=shared_templates)
-        names_of_once = tuple(next(of_groups) for _ in group.shared_claims)
+        of_pods = [*zip(group.shared_claims, of_groups, strict=False)]
         groups.append(
             GroupParts(
-                group, own, claims, entries, level, required, preferred, slices, channel, once, names_of_once
+                group=group,
+                name=own,
+                claims=tuple(zip(claims, _entries(group.claims, (CHANNEL, *entries)), strict=True)),
+                own=level,
+                required=level or gang.level,
+                preferred=group.prefer_level or gang.prefer_level,
+                slices=tuple(one for one in group.slices if one[0] > 1),
+                channel=needs_channel(gang, group, hierarchy),
+                shared=writer.shared(of_pods, name, copies, f"-{own}", templates=shared_templates),
             )
-        )  # fmt: skip
-    shared = writer.shared(gang.shared_claims, name, copies, "", templates=shared_templates)
+        )
+    of_all = [*zip(gang.shared_claims, entries, strict=False)]
+    shared = writer.shared(of_all, name, copies, "", templates=shared_templates)
     if cluster is None:
         texts = {file: text for file, text in texts.items() if not file.startswith("deviceclass-")}
         findings = [one for one in findings if not one.rule.startswith("class-")]
@@ -286,13 +283,13 @@ class _ClaimWriter:
     findings: list[Finding]
 
     def shared(
-        self, claims: Sequence[ClaimSketch], name: str, copies: Sequence[str], own: str, *, templates: bool
+        self, claims: Sequence[tuple[ClaimSketch, str]], name: str, copies: Sequence[str], own: str, *, templates: bool
     ) -> SharedClaims:
         """Return claims that pods share: one template for all copies, or a ResourceClaim for each copy."""
-        if claims and templates:
-            return (tuple(self.claim(claim, f"{name}{own}-shared") for claim in claims),) * len(copies)
+        if templates:
+            return (tuple((self.claim(one, f"{name}{own}-shared"), entry) for one, entry in claims),) * len(copies)
         once = replace(self.target, kind="claim")
-        return tuple(tuple(self.claim(claim, f"{copy}{own}", once) for claim in claims) for copy in copies if claims)
+        return tuple(tuple((self.claim(one, f"{copy}{own}", once), entry) for one, entry in claims) for copy in copies)
 
     def claim(self, sketch: ClaimSketch, prefix: str, target: Target | None = None) -> Claim:
         """Return a template, or with another target a claim."""

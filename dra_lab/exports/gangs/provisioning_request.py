@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.gangs.gang_parts import GangParts, Object, gang_parts, priority_class
+from dra_lab.exports.manifests import ManifestFiles
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
 from dra_lab.model.node_type import AddedNodes
@@ -33,7 +33,7 @@ def provisioning_request(
     added: AddedNodes,
     *,
     mode: str = CLASSES[0],
-) -> Bundle:
+) -> ManifestFiles:
     """Return a ProvisioningRequest for each gang and workload; the same answer gives the same bytes every time.
 
     `mode` is one of CLASSES ("best-effort-atomic-scale-up": add all nodes or none; "check-capacity": only say whether
@@ -62,7 +62,7 @@ def provisioning_request(
         documents |= {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
         findings += [one for one in parts.findings if one not in findings]
     every = sort_findings([*findings, *_findings(added)])
-    return Bundle(documents, findings=every, scheduler="cluster-autoscaler", not_expressed=_not_expressed(added))
+    return ManifestFiles(documents, findings=every, not_expressed=_not_expressed(added))
 
 
 def _objects(parts: GangParts, chosen: str) -> Iterator[Object]:
