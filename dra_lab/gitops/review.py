@@ -75,10 +75,10 @@ class Reviewed:
 class Review:
     """The answer of `dra-lab check`.
 
-    `objects` are the objects that ask for devices, or are not valid, with "" as sentence of those that fit; `others` counts the valid
-    objects that ask for no devices, which are nothing to check. `together` is the plan of all workloads at once, if
-    there are several. `in_use` says whether devices in use were counted, and `unread` what is not known about them
-    (`free_words.unread_words`). `findings` are sorted, errors first.
+    `objects` are the objects that ask for devices, or are not valid, each with its outcome; the sentence of one that
+    fits is "". `others` counts the valid objects that ask for no devices, which are nothing to check. `together` is the
+    plan of all workloads at once, if there are several. `in_use` says whether devices in use were counted, and `unread`
+    what is not known about them (`free_words.unread_words`). `findings` are sorted, errors first.
     """
 
     cluster: str
