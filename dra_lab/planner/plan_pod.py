@@ -9,16 +9,16 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.checks.taint_validation import ignored_taint_rules
+from dra_lab.checks.slice_validation import ignored_taint_rules
 from dra_lab.findings import sentence_case
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import goal_order
 from dra_lab.model.headroom import CORDONED, NodeFit, node_fit
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Question
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.node.eligible import refuse_claim, rules_of
 from dra_lab.planner.node.variables import check_solver

@@ -19,7 +19,7 @@ from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.question import Question
+from dra_lab.model.workload import Question
 from dra_lab.words.document import as_text
 
 CLUSTER = load_cluster("sample:eks-p4d")
