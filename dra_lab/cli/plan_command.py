@@ -109,8 +109,6 @@ def run(options: argparse.Namespace) -> int:
 
     Raises InputError for options at odds.
     """
-    from dra_lab.planner.arguments import is_one_pod
-
     if "claims" not in options and any(layer.change == "drain" for layer in options.layers):
         return _print_moves(options)
     alone = not is_fleet(options)
@@ -118,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
         refuse_options(options)
         alone = False
     asked = asked_pod(options) if alone and not options.make_room else asked_of(options)
-    if options.node and asked.alone is None and not is_one_pod(asked.every):
+    if options.node and sum(one.replicas for one in asked.every) > 1:
         refuse_node_of_replicas()
     with command_waits() as (show, cancel):
         if options.make_room:

@@ -79,7 +79,7 @@ class Questions:
         from dra_lab.sketch.kind_counts import unread_words
         from dra_lab.words.plan_document import AfterPlan
 
-        plan, known = self.plan, AfterPlan(unread="" if self.plan.is_one_pod else unread_words(self.cluster))
+        plan, known = self.plan, AfterPlan(unread="" if self.plan.node_classes else unread_words(self.cluster))
         if plan.status in _UNANSWERED or self.cancel.is_set() or plan.allocated_claims:
             return known
         gangs = {gang.name for gang in plan.gangs}
@@ -97,7 +97,7 @@ class Questions:
             common = {**self._common, "after": plan}
             jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
             known = changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
-        if not plan.fits and not plan.is_one_pod:
+        if not plan.fits and plan.replicas > 1:
             own: dict[str, Any] = {"release": self.release, "time_limit": 10.0}
             single = [workload for workload in plan.workloads if not workload.is_gang]
             known = changed(known, alone={one.name: plan_pod(self.cluster, one, **own) for one in single})
@@ -203,8 +203,10 @@ def started(
         return plan, with_cluster_findings(options, found)
     found += _searches(options, asked, plan, cancel, search=search)
     findings = with_cluster_findings(options, found)
-    if plan.is_one_pod:
-        return searched(plan, findings) if search else (plan, findings)
+    if not (plan.fits and search):
+        return plan, findings
+    if plan.node_classes:
+        return searched(plan, findings)
     return replace(plan, start=start_of(findings)), findings
 
 
