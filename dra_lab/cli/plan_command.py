@@ -33,7 +33,7 @@ from dra_lab.cli.options import (
     setting_of,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.plan_questions import Questions, plan_asked, started
+from dra_lab.cli.plan_questions import after_plan, plan_asked, started
 from dra_lab.cli.workloads import Asked, asked_of, asked_pod
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -126,10 +126,9 @@ def run(options: argparse.Namespace) -> int:
             plan = plan_asked(options, asked, show, cancel)
         asked = asked.planned(plan)
         plan, findings = started(options, asked, plan, cancel)
-        questions = Questions(options, asked.cluster, plan, release_of(options), show, cancel)
-        after = questions.after(asked)
+        after, found = after_plan(options, asked, plan, show, cancel)
     own, plan = plan.findings, plan.checked_against(after.more.values())
-    if more := (*questions.findings, *plan.findings[len(own) :]):
+    if more := (*found, *plan.findings[len(own) :]):
         findings = sort_findings((*findings, *more))
     if options.measured and asked.alone is not None:
         plan = _with_measured(plan, *options.measured)

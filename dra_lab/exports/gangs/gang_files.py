@@ -12,9 +12,9 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.exports.gangs import kai, kueue, pod_group, volcano
 from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places, gang_parts, priority_class
 from dra_lab.exports.gangs.level_keys import (
-    channel_findings,
+    DRAWN_CHANNEL,
+    NOT_DONE,
     compute_domain,
-    drawn_channel_finding,
     draws_channel,
     needs_nvlink,
     pin_affinity,
@@ -111,10 +111,11 @@ def _examples(scheduler: str, parts: GangParts) -> ManifestFiles:
     made, found = SCHEDULERS[scheduler].objects(parts), list[Finding]()
     if parts.channels:
         made = {"computedomain.yaml": [compute_domain(one, parts.metadata(one)) for one in parts.copies], **made}
-        found += channel_findings(parts.copies[0])
-    groups = parts.gang.pods
-    if any(needs_nvlink(parts.gang, one, parts.hierarchy) and draws_channel(parts.gang, one) for one in groups):
-        found.append(drawn_channel_finding(parts.gang.name))
+        subject = f"ComputeDomain/{parts.copies[0]}"
+        found += (Finding(rule, Severity.WARNING, subject, *words) for rule, words in NOT_DONE.items())
+    nvlink = [one for one in parts.gang.pods if needs_nvlink(parts.gang, one, parts.hierarchy)]
+    if any(draws_channel(parts.gang, one) for one in nvlink):
+        found.append(Finding("compute-domain-drawn", Severity.WARNING, parts.gang.name, *DRAWN_CHANNEL))
     return _written(scheduler, parts, made, found, {**parts.texts})
 
 
