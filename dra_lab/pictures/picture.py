@@ -203,14 +203,7 @@ class NodeImage:
         return self.html
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture.
-
-        Args:
-            path: The file: `.svg` for hardware, `.html` for a graph.
-
-        Returns:
-            The path.
-        """
+        """Write the picture to a file, `.svg` for hardware or `.html` for a graph, and return its path."""
         file = Path(path)
         file.write_text(self.text, encoding="utf-8")
         return file

@@ -103,7 +103,13 @@ def gang_files(
     where = Target(target, namespace=namespace)
     parts = gang_parts(gang, hierarchy, where, cluster=cluster, queue=queue, pins=pins, shared_templates=once)
     found = _examples(scheduler, parts) if workload is None else _own(scheduler, parts, workload, has_claims=has_claims)
-    return replace(found, findings=sort_findings((*found.findings, *_pin_findings(parts, pin))))
+    free = [name for name, held in zip(parts.copies, pins, strict=True) if not held] if pin is not None else []
+    if free:
+        message = f"{len(free)} of {len(parts.copies)} gangs have no planned domain, so they are not pinned: {free[0]}"
+        advice = "Plan more of them, or export fewer."
+        own = Finding("gang-not-pinned", Severity.WARNING, gang.name, message, advice)
+        found = replace(found, findings=(*found.findings, own))
+    return replace(found, findings=sort_findings(found.findings))
 
 
 def _examples(scheduler: str, parts: GangParts) -> ManifestFiles:
@@ -149,16 +155,6 @@ def _lost_levels(parts: GangParts, cannot: Sequence[Cannot]) -> Iterator[Finding
         yield Finding(
             "gang-level-lost", Severity.ERROR, parts.gang.name, message, "Pin a planned domain, or change the gang."
         )
-
-
-def _pin_findings(parts: GangParts, pin: Pin | None) -> tuple[Finding, ...]:
-    if pin is None or parts.pinned:
-        return ()
-    free = [name for name, found in zip(parts.copies, parts.pins, strict=True) if not found]
-    message = f"{len(free)} of {len(parts.copies)} gangs have no planned domain, so they are not pinned: {free[0]}"
-    return (
-        Finding("gang-not-pinned", Severity.WARNING, parts.gang.name, message, "Plan more of them, or export fewer."),
-    )
 
 
 def title_of(scheduler: str) -> str:

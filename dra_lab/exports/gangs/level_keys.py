@@ -50,20 +50,6 @@ def topology_of(hierarchy: Hierarchy | None, kind: str) -> str:
     return source.removeprefix(kind) if source.startswith(kind) else ""
 
 
-def level_labels(hierarchy: Hierarchy | None) -> tuple[str, ...]:
-    """Return the labels of all levels that have one, from the outermost to the node."""
-    found = [_label(level.key) for level in hierarchy.levels] if hierarchy else []
-    return tuple(dict.fromkeys((*filter(None, found), HOSTNAME)))
-
-
-def repeated_values(hierarchy: Hierarchy | None, level: str) -> tuple[str, ...]:
-    """Return the values of a level that several domains have, each once: their parents differ."""
-    if hierarchy is None or is_host(level):
-        return ()
-    values = [domain.value for domain in hierarchy.at(level)]
-    return tuple(dict.fromkeys(value for value in values if values.count(value) > 1))
-
-
 def pin_affinity(hierarchy: Hierarchy | None, path: Sequence[str]) -> Affinity:
     """Return the requirements that hold a pod to one domain; they belong into every term of its node affinity.
 
