@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace as changed
 
 from dra_lab.cli.claim_options import (
-    add_gangs,
-    add_workloads,
+    add_question,
     is_fleet,
     is_gang,
     refuse_node_of_replicas,
     refuse_options,
 )
 from dra_lab.cli.options import (
-    add_cluster,
-    add_planning,
-    add_what_if,
     cluster_of,
     plan_files,
     print_answer,
@@ -57,11 +53,7 @@ EXAMPLES = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_cluster(parser)
-    add_planning(parser)
-    add_workloads(parser)
-    add_gangs(parser)
-    add_what_if(parser)
+    add_question(parser)
     parser.add_argument(
         "--time-limit", type=seconds, metavar="S", help="seconds after which to return the best plan so far"
     )
