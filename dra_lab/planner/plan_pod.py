@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.checks.slice_validation import ignored_taint_rules
+from dra_lab.checks.taint_validation import ignored_taint_rules
 from dra_lab.findings import sentence_case
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dra_lab.checks.slice_validation import ignored_taint_rules
+from dra_lab.checks.taint_validation import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
