@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dra_lab.cli.options import CLAIM_HELP, POD_HELP, plan_files, whole
+from dra_lab.cli.options import CLAIM_HELP, POD_HELP, add_cluster, add_planning, add_what_if, plan_files, whole
 from dra_lab.cli.parser import complete_with, drawing_words
 from dra_lab.errors import InputError
 
@@ -69,13 +69,17 @@ def add_claims(parser: argparse.ArgumentParser, claim: str, replicas: str) -> No
     parser.add_argument("--replicas", type=whole, action=OfClaim, metavar="N", help=replicas)
 
 
-def add_workloads(parser: argparse.ArgumentParser) -> None:
-    """Declare --claim and --replicas, --pod behind each claim, and --objective."""
+def add_question(parser: argparse.ArgumentParser) -> None:
+    """Declare CLUSTER, how it is planned and changed, --claim with what may stand behind it, and --objective."""
+    add_cluster(parser)
+    add_planning(parser)
     replicas = "number of pods for the preceding --claim (default with several claims: 1)"
     add_claims(parser, "required and repeatable: ", replicas)
     parser.add_argument("--pod", action=OfClaim, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")
     text = "with replicas: place as many as possible (default), or all of them on the fewest nodes"
     parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)
+    add_gangs(parser)
+    add_what_if(parser)
 
 
 def add_gangs(parser: argparse.ArgumentParser) -> None:

@@ -14,8 +14,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.cli.claim_options import (
     MOST_REPLICAS,
-    add_gangs,
-    add_workloads,
+    add_question,
     is_fleet,
     is_gang,
     namespace_of,
@@ -23,9 +22,6 @@ from dra_lab.cli.claim_options import (
     refuse_options,
 )
 from dra_lab.cli.options import (
-    add_cluster,
-    add_planning,
-    add_what_if,
     node_of,
     print_answer,
     release_of,
@@ -61,13 +57,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     from dra_lab.exports.readme import EXTRA_FILES
 
-    add_cluster(parser)
-    add_planning(parser)
-    add_workloads(parser)
-    add_gangs(parser)
+    add_question(parser)
     text = "for a gang, the scheduler that the files are for"
     parser.add_argument("--scheduler", choices=("kueue", "kai", "volcano", "kube-scheduler"), help=text)
-    add_what_if(parser)
     add_write(parser)
     text = "write two Jobs instead that measure the bandwidth with and without the link (nccl-tests or ib_write_bw)"
     parser.add_argument("--measure", action="store_true", help=text)

@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace as changed
 
 from dra_lab.cli.claim_options import (
-    add_gangs,
-    add_workloads,
+    add_question,
     is_fleet,
     is_gang,
     refuse_node_of_replicas,
     refuse_options,
 )
 from dra_lab.cli.options import (
-    add_cluster,
-    add_planning,
-    add_what_if,
     cluster_of,
     plan_files,
     print_answer,
@@ -33,7 +29,7 @@ from dra_lab.cli.options import (
     setting_of,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.plan_questions import Questions, plan_asked, started
+from dra_lab.cli.plan_questions import after_plan, plan_asked, started
 from dra_lab.cli.workloads import Asked, asked_of, asked_pod
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -57,11 +53,7 @@ EXAMPLES = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_cluster(parser)
-    add_planning(parser)
-    add_workloads(parser)
-    add_gangs(parser)
-    add_what_if(parser)
+    add_question(parser)
     parser.add_argument(
         "--time-limit", type=seconds, metavar="S", help="seconds after which to return the best plan so far"
     )
@@ -109,8 +101,6 @@ def run(options: argparse.Namespace) -> int:
 
     Raises InputError for options at odds.
     """
-    from dra_lab.planner.arguments import is_one_pod
-
     if "claims" not in options and any(layer.change == "drain" for layer in options.layers):
         return _print_moves(options)
     alone = not is_fleet(options)
@@ -118,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         refuse_options(options)
         alone = False
     asked = asked_pod(options) if alone and not options.make_room else asked_of(options)
-    if options.node and asked.alone is None and not is_one_pod(asked.every):
+    if options.node and sum(one.replicas for one in asked.every) > 1:
         refuse_node_of_replicas()
     with command_waits() as (show, cancel):
         if options.make_room:
@@ -128,10 +118,9 @@ def run(options: argparse.Namespace) -> int:
             plan = plan_asked(options, asked, show, cancel)
         asked = asked.planned(plan)
         plan, findings = started(options, asked, plan, cancel)
-        questions = Questions(options, asked.cluster, plan, release_of(options), show, cancel)
-        after = questions.after(asked)
+        after, found = after_plan(options, asked, plan, show, cancel)
     own, plan = plan.findings, plan.checked_against(after.more.values())
-    if more := (*questions.findings, *plan.findings[len(own) :]):
+    if more := (*found, *plan.findings[len(own) :]):
         findings = sort_findings((*findings, *more))
     if options.measured and asked.alone is not None:
         plan = _with_measured(plan, *options.measured)

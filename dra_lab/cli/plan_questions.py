@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeatur
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import claims_of
 from dra_lab.pinning.pod_start import searched, start_of
 from dra_lab.planner.budget import command_waits
@@ -41,127 +40,108 @@ _MOST_TYPES = 4
 _UNANSWERED = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
 
 
-class Questions:
-    """The questions after a plan, each within the time limit of the command, or 30 s without one.
+def after_plan(
+    options: argparse.Namespace, asked: Asked, plan: Plan, show: Any, cancel: threading.Event
+) -> tuple[AfterPlan, list[Finding]]:
+    """Return what is known after a plan, and findings: each question has the time limit, or 30 s without one.
 
-    Nothing is asked once cancelled; a question that is cancelled while it is looked at has its bounds. Unless
-    `everything`, the largest job and the stranded devices are not asked for.
+    Nothing is asked once cancelled; a question that is cancelled while it is looked at has its bounds. The largest job
+    and the stranded devices are asked for if the whole answer is printed.
     """
+    from dra_lab.planner.plan_pod import plan_pod
+    from dra_lab.planner.questions import how_many_more, largest_job, stranded
+    from dra_lab.sketch.kind_counts import unread_words
+    from dra_lab.words.plan_document import AfterPlan
 
-    def __init__(
-        self,
-        options: argparse.Namespace,
-        cluster: Cluster,
-        plan: Plan,
-        release: KubernetesRelease,
-        progress: Any = None,
-        cancel: threading.Event | None = None,
-    ) -> None:
-        """Take the plan, and what every question needs."""
-        given = getattr(options, "time_limit", None)
-        self.seconds = _SECONDS if given is None else given
-        self.everything = options.format == "json" or options.detail == "all"
-        self.exports_nodes = getattr(options, "export_autoscaler", None) is not None
-        self.cluster, self.plan, self.release = cluster, plan, release
-        self.cancel = cancel or threading.Event()
-        self.findings: list[Finding] = []
-        self._common: dict[str, Any] = {
-            "release": release,
-            "progress": progress,
-            "cancel": cancel,
-            "time_limit": self.seconds,
-        }
+    cluster, given = asked.cluster, getattr(options, "time_limit", None)
+    common: dict[str, Any] = {"release": release_of(options), "progress": show, "cancel": cancel}
+    common["time_limit"] = _SECONDS if given is None else given
+    known, findings = AfterPlan(unread="" if plan.node_classes else unread_words(cluster)), list[Finding]()
+    if plan.status in _UNANSWERED or cancel.is_set() or plan.allocated_claims:
+        return known, findings
+    gangs = {gang.name for gang in plan.gangs}
+    more, total = {}, {}
+    for workload in plan.workloads if plan.fits or gangs else ():
+        if cancel.is_set():
+            break
+        more[workload.name] = how_many_more(cluster, workload, after=plan, **common)
+        if workload.name in gangs:
+            now = how_many_more(cluster, workload, **common) if plan.pods else more[workload.name]
+            total[workload.name] = now
+    known = changed(known, more=more, total=total)
+    if (options.format == "json" or options.detail == "all") and not gangs:
+        claims = [workload.claims[0] for workload in plan.workloads if workload.claims]
+        jobs = tuple(largest_job(cluster, claim, after=plan, **common) for claim in claims)
+        known = changed(known, jobs=jobs, stranded=stranded(cluster, claims, after=plan, **common))
+    if not plan.fits and plan.replicas > 1:
+        own: dict[str, Any] = {"release": common["release"], "time_limit": 10.0}
+        single = [workload for workload in plan.workloads if not workload.is_gang]
+        known = changed(known, alone={one.name: plan_pod(cluster, one, **own) for one in single})
+    known = changed(known, added=_nodes_that_help(options, cluster, plan, common))
+    return _of_gangs(known, asked, plan, common, findings) if gangs else known, findings
 
-    def after(self, asked: Asked) -> AfterPlan:
-        """Return what is known after the plan; `asked` has the queues and files of the workloads."""
-        from dra_lab.planner.plan_pod import plan_pod
-        from dra_lab.planner.questions import how_many_more, largest_job, stranded
-        from dra_lab.sketch.kind_counts import unread_words
-        from dra_lab.words.plan_document import AfterPlan
 
-        plan, known = self.plan, AfterPlan(unread="" if self.plan.is_one_pod else unread_words(self.cluster))
-        if plan.status in _UNANSWERED or self.cancel.is_set() or plan.allocated_claims:
-            return known
-        gangs = {gang.name for gang in plan.gangs}
-        more, total = {}, {}
-        for workload in plan.workloads if plan.fits or gangs else ():
-            if self.cancel.is_set():
-                break
-            more[workload.name] = how_many_more(self.cluster, workload, after=plan, **self._common)
-            if workload.name in gangs:
-                now = how_many_more(self.cluster, workload, **self._common) if plan.pods else more[workload.name]
-                total[workload.name] = now
-        known = changed(known, more=more, total=total)
-        if self.everything and not gangs:
-            claims = [workload.claims[0] for workload in plan.workloads if workload.claims]
-            common = {**self._common, "after": plan}
-            jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
-            known = changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
-        if not plan.fits and not plan.is_one_pod:
-            own: dict[str, Any] = {"release": self.release, "time_limit": 10.0}
-            single = [workload for workload in plan.workloads if not workload.is_gang]
-            known = changed(known, alone={one.name: plan_pod(self.cluster, one, **own) for one in single})
-        known = changed(known, added=self._nodes_that_help())
-        return self._of_gangs(known, asked) if gangs else known
+def _nodes_that_help(
+    options: argparse.Namespace, cluster: Cluster, plan: Plan, common: Mapping[str, Any]
+) -> AddedNodes | None:
+    """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
+    from dra_lab.model.node_type import NodeType
+    from dra_lab.planner.questions import nodes_to_add
 
-    def _nodes_that_help(self) -> AddedNodes | None:
-        """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
-        from dra_lab.model.node_type import NodeType
-        from dra_lab.planner.questions import nodes_to_add
-
-        outcome = plan_outcome(self.plan)
-        of_gangs = self.plan.gangs and not self.plan.fits and outcome == DOES_NOT_FIT
-        if not (of_gangs or (self.exports_nodes and outcome != FITS)) or self.cancel.is_set():
-            return None
-        kinds: dict[Hashable, str] = {}
-        for node, slices in self.cluster.slices_by_node.items():
-            kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
-        types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
-        common: dict[str, Any] = {"release": self.release, "cancel": self.cancel}
-        with suppress(InputError, UnsupportedFeature):
-            limit = self.seconds if self.exports_nodes else min(self.seconds, _TO_ADD)
-            found = nodes_to_add(self.cluster, self.plan.workloads, types, time_limit=limit, **common)
-            return found if found.count else None
+    outcome, exports = plan_outcome(plan), getattr(options, "export_autoscaler", None) is not None
+    of_gangs = plan.gangs and not plan.fits and outcome == DOES_NOT_FIT
+    if not (of_gangs or (exports and outcome != FITS)) or common["cancel"].is_set():
         return None
+    kinds: dict[Hashable, str] = {}
+    for node, slices in cluster.slices_by_node.items():
+        kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
+    types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
+    limit = common["time_limit"] if exports else min(common["time_limit"], _TO_ADD)
+    with suppress(InputError, UnsupportedFeature):
+        own: dict[str, Any] = {"release": common["release"], "cancel": common["cancel"], "time_limit": limit}
+        found = nodes_to_add(cluster, plan.workloads, types, **own)
+        return found if found.count else None
+    return None
 
-    # -- gangs
 
-    def _of_gangs(self, known: AfterPlan, asked: Asked) -> AfterPlan:
-        """Return what is known with the queues of gangs, and with what schedulers do."""
-        from dra_lab.pinning.gang_choices import gang_choices
-        from dra_lab.pinning.pin_budget import budget_of
-        from dra_lab.planner.gangs import gang_verdicts
+def _of_gangs(
+    known: AfterPlan, asked: Asked, plan: Plan, common: Mapping[str, Any], findings: list[Finding]
+) -> AfterPlan:
+    """Return what is known with the queues of gangs, and with what schedulers do; add to the findings."""
+    from dra_lab.pinning.gang_choices import gang_choices
+    from dra_lab.pinning.pin_budget import budget_of
+    from dra_lab.planner.gangs import gang_verdicts
 
-        choices: dict[str, tuple[GangChoice, ...]] = {}
-        verdicts = {}
-        with suppress(Cancelled):
-            for one in asked.gangs:
-                try:
-                    given: dict[str, Any] = {"requests": one.requests, "budget": budget_of(self.seconds, self.cancel)}
-                    found = gang_choices(self.cluster, one.gang, one.hierarchy, self.release, self.plan, **given)
-                    choices[one.gang.name] = tuple(found)
-                except UnsupportedFeature as error:
-                    self.findings.append(Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message))
-                    break
-        for one in (one for one in asked.gangs if one.queue):
-            common: dict[str, Any] = {"release": self.release, "requests": one.requests or None}
-            try:
-                verdicts[one.gang.name] = gang_verdicts(self.cluster, one.gang, self.plan, queue=one.queue, **common)
-            except InputError as error:
-                advice = "Only the devices are answered."
-                name, words = one.gang.name, error.message
-                self.findings.append(Finding("gang-queue-unknown", Severity.WARNING, name, words, advice))
+    cluster, release = asked.cluster, common["release"]
+    choices: dict[str, tuple[GangChoice, ...]] = {}
+    verdicts = {}
+    with suppress(Cancelled):
         for one in asked.gangs:
-            # Kueue was replayed with pods of which it is not known what they request of a node
-            if not any(one.requests.values()) and any(c.replay.domains for c in choices.get(one.gang.name, ())):
-                message = (
-                    f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods "
-                    "on one node"
-                )
-                advice = "Write requests for the containers of the Job that you submit, and plan that Job."
-                self.findings.append(Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice))
-        queues = {one.gang.name: one.queue for one in asked.gangs}
-        return changed(known, choices=choices, verdicts=verdicts, queues=queues)
+            try:
+                budget = budget_of(common["time_limit"], common["cancel"])
+                given: dict[str, Any] = {"requests": one.requests, "budget": budget}
+                choices[one.gang.name] = tuple(gang_choices(cluster, one.gang, one.hierarchy, release, plan, **given))
+            except UnsupportedFeature as error:
+                findings.append(Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message))
+                break
+    for one in (one for one in asked.gangs if one.queue):
+        name, given = one.gang.name, {"release": release, "requests": one.requests or None}
+        try:
+            verdicts[name] = gang_verdicts(cluster, one.gang, plan, queue=one.queue, **given)
+        except InputError as error:
+            advice = "Only the devices are answered."
+            findings.append(Finding("gang-queue-unknown", Severity.WARNING, name, error.message, advice))
+    for one in asked.gangs:
+        # Kueue was replayed with pods of which it is not known what they request of a node
+        if not any(one.requests.values()) and any(c.replay.domains for c in choices.get(one.gang.name, ())):
+            message = (
+                f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods "
+                "on one node"
+            )
+            advice = "Write requests for the containers of the Job that you submit, and plan that Job."
+            findings.append(Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice))
+    queues = {one.gang.name: one.queue for one in asked.gangs}
+    return changed(known, choices=choices, verdicts=verdicts, queues=queues)
 
 
 # --------------------------------------------------------------------- the plan itself
@@ -203,8 +183,10 @@ def started(
         return plan, with_cluster_findings(options, found)
     found += _searches(options, asked, plan, cancel, search=search)
     findings = with_cluster_findings(options, found)
-    if plan.is_one_pod:
-        return searched(plan, findings) if search else (plan, findings)
+    if not (plan.fits and search):
+        return plan, findings
+    if plan.node_classes:
+        return searched(plan, findings)
     return replace(plan, start=start_of(findings)), findings
 
 

@@ -212,16 +212,12 @@ def _group(added: AddedNodes, one: AddedCount, name: str) -> _Group:
     labels = sorted(node.metadata.labels.items())
     values = {key: str(amounts[resource]) for resource, key in _AMOUNTS.items() if resource in amounts}
     values["labels"] = ",".join(f"{key}={value}" for key, value in labels if not is_host(key))
-    values["taints"] = ",".join(map(_taint, node.spec.taints))
+    taints = ((one.get("key"), one.get("value"), one.get("effect")) for one in node.spec.taints)
+    values["taints"] = ",".join(f"{key}{f'={value}' if value else ''}:{effect}" for key, value, effect in taints)
     if count:
         values |= {"dra-driver": driver, "gpu-count": str(count)}
     annotations = {f"{CAPACITY}{key}": value for key, value in values.items() if value}
     return _Group(name, one, node, {**sizes, **annotations}, unseen)
-
-
-def _taint(taint: Mapping[str, object]) -> str:
-    value = taint.get("value")
-    return f"{taint.get('key')}{f'={value}' if value else ''}:{taint.get('effect')}"
 
 
 def _gpus(added: AddedNodes, one: AddedCount) -> tuple[str, int]:

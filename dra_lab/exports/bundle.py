@@ -56,16 +56,6 @@ class Wanted:
         held: Hold the pods of a gang to the planned domain.
         has_claims: The pods of `workload` have the claims of the gang already.
         requests: What a pod of each group of a gang requests of a node besides devices, by the group's name.
-
-    Example:
-        >>> from contextlib import closing
-        >>> from dra_lab import Session, export
-        >>> from dra_lab.exports.bundle import Wanted
-        >>> with closing(Session("sample:two-sockets")) as session:
-        ...     _ = session.plan()
-        ...     files = export(session, "manifests", wanted=Wanted(example="job"))
-        >>> [file.name for file in files]
-        ['resourceclaimtemplate.yaml', 'job.yaml', 'kustomization.yaml', 'plan.json']
     """
 
     example: str = "pod"
@@ -301,13 +291,10 @@ def _of_plan(plan: Plan | None, findings: Sequence[Finding], gang: Workload | No
     # whether a selector ends the search was found out with what is written, not with what was drawn
     found = plan.findings if plan is not None and plan.drawn is None else findings
     yield from (one for one in found if one.rule != RUN_TIME_ERROR)
-    yield from _unplaced(plan) if plan is not None and gang is None else ()
-
-
-def _unplaced(plan: Plan) -> Iterator[Finding]:
+    if plan is None or plan.replicas == 1 or gang is not None:
+        return
     for workload in plan.workloads:
-        left = workload.replicas - plan.placed[workload.name]
-        if left and plan.replicas > 1:
+        if left := workload.replicas - plan.placed[workload.name]:
             message = f"{left} of {workload.replicas} replicas have no place in the plan"
             yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Plan fewer replicas.")
 

@@ -148,25 +148,17 @@ def _plan(
     foreign = [name for name in changed if not _is_ours(there[name], (known or {}).get(name, frozenset()))]
     if known is None:
         foreign.append(beside)
-    if foreign and not overwrite:
-        names = ", ".join(str(folder / name) for name in foreign)
-        verb = "were" if len(foreign) > 1 else "was"
-        raise ExportError(
-            f"{names} {verb} edited or not written by dra-lab, so nothing is written. Move it away, choose another "
-            "folder, or use --overwrite"
-        )
     stale = tuple(
         name
         for name, digests in (known or {}).items()
         if name not in {*texts, *without} and there[name] is not None and _is_ours(there[name], digests)
     )
-    if stale and not overwrite:
-        names = ", ".join(str(folder / name) for name in stale)
-        verb = "were" if len(stale) > 1 else "was"
-        raise ExportError(
-            f"{names} {verb} written by an earlier export, and this one would remove it, so nothing is written. Move "
-            "it away, choose another folder, or use --overwrite"
-        )
+    why = "edited or not written by dra-lab, so", "written by an earlier export, and this one would remove it, so"
+    for found, words in zip(((), ()) if overwrite else (foreign, stale), why, strict=True):
+        if found:
+            names, verb = ", ".join(str(folder / name) for name in found), "were" if len(found) > 1 else "was"
+            advice = "Move it away, choose another folder, or use --overwrite"
+            raise ExportError(f"{names} {verb} {words} nothing is written. {advice}")
     left: dict[str, str] = {}
     for name, digests in (known or {}).items():
         if name in without:

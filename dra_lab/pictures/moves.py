@@ -79,7 +79,8 @@ def moves_svg(
     if kind and kind not in held:
         raise InputError(f"no pod that moves holds {KINDS.get(kind, kind)}; give one of {', '.join(held)}")
     order = list(dict.fromkeys(node for move in moves for node in (move.node_from, move.node_to) if node))
-    rows = [row for row in node_shares(cluster, moves, plan, kind or held[0]) if row.node in order[:MOST_NODES]]
+    counted_pods = _Counted(cluster, moves, plan, kind or held[0])
+    rows = [counted_pods.row(node) for node in sorted(order[:MOST_NODES], key=natural_order)]
     return _Drawn(rows, max(0, len(order) - MOST_NODES), moves, kind or held[0], width).text()
 
 
@@ -329,17 +330,6 @@ def moved_kinds(cluster: Cluster, moves: Sequence[Move]) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if kind in held)
 
 
-def node_shares(cluster: Cluster, moves: Sequence[Move], plan: Plan | None, kind: str) -> tuple[NodeShares, ...]:
-    """Return the nodes that some moves leave or reach, by name, with their devices of a kind, a key of KINDS.
-
-    The pods have moved in `cluster`. It does not have a drained node, so that only what leaves it is known. `plan` has
-    the new pods.
-    """
-    counted = _Counted(cluster, moves, plan, kind)
-    nodes = {node for move in moves for node in (move.node_from, move.node_to) if node}
-    return tuple(counted.row(node) for node in sorted(nodes, key=natural_order))
-
-
 def _kinds(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, str]:
     """Return the kind of each driver's devices, as the nodes of the moves have them."""
     there = [move.node_to for move in moves] + [move.node_from for move in moves]
@@ -348,7 +338,11 @@ def _kinds(cluster: Cluster, moves: Sequence[Move]) -> Mapping[str, str]:
 
 
 class _Counted:
-    """How much of a kind of device each pod on the nodes of some moves holds."""
+    """How much of a kind of device, a key of KINDS, each pod on the nodes of some moves holds.
+
+    The pods have moved in `cluster`. It does not have a drained node, so that only what leaves it is known. `plan` has
+    the new pods.
+    """
 
     def __init__(self, cluster: Cluster, moves: Sequence[Move], plan: Plan | None, kind: str) -> None:
         self.cluster, self.moves, self.kind = cluster, moves, kind

@@ -203,14 +203,7 @@ class NodeImage:
         return self.html
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture.
-
-        Args:
-            path: The file: `.svg` for hardware, `.html` for a graph.
-
-        Returns:
-            The path.
-        """
+        """Write the picture to a file, `.svg` for hardware or `.html` for a graph, and return its path."""
         file = Path(path)
         file.write_text(self.text, encoding="utf-8")
         return file
@@ -264,22 +257,20 @@ def picture(
     name = node or next(iter(cluster.node_names), "")
     if not name:
         raise InputError("the cluster has no nodes to draw")
+    # of several pods, the letters on devices are those of workloads
+    several = plan is not None and (len(plan.with_devices) > 1 or len(plan.workloads) > 1)
     if kind == "graph":
-        one_pod = plan if plan is not None and plan.is_one_pod else None
-        return NodeImage(name, graph_page(cluster, name, one_pod), graph_frame(cluster, name, one_pod))
+        alone = None if several else plan
+        return NodeImage(name, graph_page(cluster, name, alone), graph_frame(cluster, name, alone))
     if kind == "moves":
         svg = moves_svg(cluster, plan.moves if plan is not None else cluster.moves, plan)
+    elif several:
+        here = [one for one in plan.with_devices if one.node == name]
+        pods = {placed.device: one.workload for one in here for placed in one.devices}
+        svg = hardware_svg(cluster, name, pods=pods, workloads=[workload.name for workload in plan.workloads])
     else:
-        svg = _hardware(cluster, name, plan, show)
+        svg = hardware_svg(cluster, name, plan=plan, show=show)
     return NodeImage(name, svg, svg)
-
-
-def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> str:
-    if plan is None or plan.is_one_pod:
-        return hardware_svg(cluster, node, plan=plan, show=show)
-    here = [one for one in plan.with_devices if one.node == node]
-    pods = {placed.device: one.workload for one in here for placed in one.devices}
-    return hardware_svg(cluster, node, pods=pods, workloads=[workload.name for workload in plan.workloads])
 
 
 _KINDS = ("hardware", "graph", "moves")

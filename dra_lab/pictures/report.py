@@ -171,9 +171,8 @@ def printed_page(cluster: Cluster, plan: Plan) -> str:
     named = ", ".join(workload.name for workload in plan.workloads[:_MOST_NAMED])
     more = len(plan.workloads) - _MOST_NAMED
     title = f"{named}{f' and {more} more' if more > 0 else ''} on {plan.cluster or cluster.name}"
-    parts = (Picture(f'<p class="facts">{escaped(title)}</p>'), *plan_parts(plan, cluster, names=NAMES))
-    shown = _answer(cluster, plan, title, node_to_draw(plan)) if plan.is_one_pod else parts
-    return "\n".join((_head(title), as_html(shown, page=True), '<p class="facts">Made with dra-lab.</p></main>', _END))
+    shown = as_html(_answer(cluster, plan, title, node_to_draw(plan)), page=True)
+    return "\n".join((_head(title), shown, '<p class="facts">Made with dra-lab.</p></main>', _END))
 
 
 _MOST_NAMED = 3
@@ -191,8 +190,10 @@ def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Par
             proof = proof_words(plan) if plan.fits or plan.shortfalls else ""
             facts = " · ".join(filter(None, (release, proof, read, unread_words(cluster))))
             yield Picture(f'<p class="facts">{escaped(facts)}</p>')
-            yield _requests(plan)
-            yield Picture(_pictures(cluster, plan, node))
+            if sum(len(workload.pods) for workload in plan.workloads) == 1:
+                yield _requests(plan)
+            if len(plan.with_devices) < 2:
+                yield Picture(_pictures(cluster, plan, node))
     yield from _about_kube_scheduler(plan)
 
 
@@ -202,7 +203,7 @@ def _about_kube_scheduler(plan: Plan) -> Iterator[Part]:
         if search_end(found) or not found.recorded:
             source = "" if found.recorded else " (from documentation, not recorded)"
             yield Picture(f'<p class="facts">{escaped(f"{name} {does(plan, found)}{source}.")}</p>')
-    if plan.goals:
+    if plan.goals and len(plan.nodes) == 1:
         words = "Other plugins of kube-scheduler help to choose the node. This compares what it allocates on this node."
         yield Picture(f'<p class="facts">{words}</p>')
 

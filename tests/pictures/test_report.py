@@ -12,12 +12,12 @@ import pytest
 from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
-from dra_lab import Cluster
+from dra_lab import Cluster, Workload, load_cluster, make_plan, read_sketch
 from dra_lab.manifests.plan_files import decode_drawing
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity, Shortfall
 from dra_lab.model.sketch import Drawing, Kept
-from dra_lab.pictures.report import plan_in, report_page
+from dra_lab.pictures.report import plan_in, printed_page, report_page
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +132,14 @@ def test_a_snapshot_that_is_broken_leaves_the_drawing(packed):
     page = report_page(busy_cluster(), a_plan(), snapshot=b"?")
     found = plan_in(page.replace('"snapshot": "Pw=="', f'"snapshot": {json.dumps(packed)}'))
     assert found.snapshot == (b"a" if packed == "YQ==" else b"")
+
+
+def test_many_pods_are_printed_with_what_one_of_them_requests():
+    """The page of replicas has the release and the requests of a pod, and no picture of one node."""
+    cluster, pairs = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    page = printed_page(cluster, make_plan(cluster, Workload("pairs", pairs, replicas=3)))
+    assert ["2 × gpu.nvidia.com" in page, f"Kubernetes {cluster.default_release}" in page, "<svg" in page] == [
+        True,
+        True,
+        False,
+    ]

@@ -12,9 +12,9 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.exports.gangs import kai, kueue, pod_group, volcano
 from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places, gang_parts, priority_class
 from dra_lab.exports.gangs.level_keys import (
-    channel_findings,
+    DRAWN_CHANNEL,
+    NOT_DONE,
     compute_domain,
-    drawn_channel_finding,
     draws_channel,
     needs_nvlink,
     pin_affinity,
@@ -103,7 +103,13 @@ def gang_files(
     where = Target(target, namespace=namespace)
     parts = gang_parts(gang, hierarchy, where, cluster=cluster, queue=queue, pins=pins, shared_templates=once)
     found = _examples(scheduler, parts) if workload is None else _own(scheduler, parts, workload, has_claims=has_claims)
-    return replace(found, findings=sort_findings((*found.findings, *_pin_findings(parts, pin))))
+    free = [name for name, held in zip(parts.copies, pins, strict=True) if not held] if pin is not None else []
+    if free:
+        message = f"{len(free)} of {len(parts.copies)} gangs have no planned domain, so they are not pinned: {free[0]}"
+        advice = "Plan more of them, or export fewer."
+        own = Finding("gang-not-pinned", Severity.WARNING, gang.name, message, advice)
+        found = replace(found, findings=(*found.findings, own))
+    return replace(found, findings=sort_findings(found.findings))
 
 
 def _examples(scheduler: str, parts: GangParts) -> ManifestFiles:
@@ -111,10 +117,11 @@ def _examples(scheduler: str, parts: GangParts) -> ManifestFiles:
     made, found = SCHEDULERS[scheduler].objects(parts), list[Finding]()
     if parts.channels:
         made = {"computedomain.yaml": [compute_domain(one, parts.metadata(one)) for one in parts.copies], **made}
-        found += channel_findings(parts.copies[0])
-    groups = parts.gang.pods
-    if any(needs_nvlink(parts.gang, one, parts.hierarchy) and draws_channel(parts.gang, one) for one in groups):
-        found.append(drawn_channel_finding(parts.gang.name))
+        subject = f"ComputeDomain/{parts.copies[0]}"
+        found += (Finding(rule, Severity.WARNING, subject, *words) for rule, words in NOT_DONE.items())
+    nvlink = [one for one in parts.gang.pods if needs_nvlink(parts.gang, one, parts.hierarchy)]
+    if any(draws_channel(parts.gang, one) for one in nvlink):
+        found.append(Finding("compute-domain-drawn", Severity.WARNING, parts.gang.name, *DRAWN_CHANNEL))
     return _written(scheduler, parts, made, found, {**parts.texts})
 
 
@@ -148,16 +155,6 @@ def _lost_levels(parts: GangParts, cannot: Sequence[Cannot]) -> Iterator[Finding
         yield Finding(
             "gang-level-lost", Severity.ERROR, parts.gang.name, message, "Pin a planned domain, or change the gang."
         )
-
-
-def _pin_findings(parts: GangParts, pin: Pin | None) -> tuple[Finding, ...]:
-    if pin is None or parts.pinned:
-        return ()
-    free = [name for name, found in zip(parts.copies, parts.pins, strict=True) if not found]
-    message = f"{len(free)} of {len(parts.copies)} gangs have no planned domain, so they are not pinned: {free[0]}"
-    return (
-        Finding("gang-not-pinned", Severity.WARNING, parts.gang.name, message, "Plan more of them, or export fewer."),
-    )
 
 
 def title_of(scheduler: str) -> str:

@@ -10,12 +10,10 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs.level_keys import (
-    CHANNEL,
-    channel_entry,
-    clique_affinity,
+    draws_channel,
     is_host,
     label_of,
-    needs_channel,
+    needs_nvlink,
     same_level,
     topology_of,
 )
@@ -29,8 +27,12 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.sketch.claim_objects import Affinity, Target, labels, pod_claim, pod_spec
 from dra_lab.sketch.object_names import ObjectNames, object_name
+from dra_lab.topology.presets import CLIQUE
 
 Object = dict[str, Any]
+
+CHANNEL = "compute-domain-channel"
+"""The name of the channel of a ComputeDomain in the pods."""
 
 MOST_NAME = 20
 """Longest name of a gang or group: names of its pods contain both, two numbers and five letters, 63 characters."""
@@ -195,8 +197,9 @@ class GangParts:
         used = [pod_claim(claim, entry) for claim, entry in named]
         affinity = self.pins[copy]
         if group.channel:
-            used.append(channel_entry(self.copies[copy]))
-            affinity = (*affinity, *clique_affinity(self.hierarchy))
+            used.append({"name": CHANNEL, "resourceClaimTemplateName": f"{self.copies[copy]}-channel"})
+            if CLIQUE in (level.key for level in (self.hierarchy.levels if self.hierarchy else ())):
+                affinity = (*affinity, {"key": CLIQUE, "operator": "Exists"})
         body = {**(spec or {}), **pod_spec(used, affinity, "Never", priority_class=self.priority_class)}
         metadata: Object = {"labels": {**labels(self.name, "workload"), **(labels_ or {})}}
         if annotations:
@@ -244,7 +247,7 @@ def gang_parts(
                 required=level or gang.level,
                 preferred=group.prefer_level or gang.prefer_level,
                 slices=tuple(one for one in group.slices if one[0] > 1),
-                channel=needs_channel(gang, group, hierarchy),
+                channel=needs_nvlink(gang, group, hierarchy) and not draws_channel(gang, group),
                 shared=writer.shared(of_pods, name, copies, f"-{own}", templates=shared_templates),
             )
         )

@@ -12,11 +12,12 @@ from typing import Any
 from msgspec import Struct
 
 from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Object, Places, job
-from dra_lab.exports.gangs.level_keys import level_labels, topology_of
+from dra_lab.exports.gangs.level_keys import topology_of
 from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.yaml_text import value_at
 from dra_lab.sketch.claim_objects import labels
+from dra_lab.topology.presets import HOSTNAME
 
 POD_GROUP = "scheduling.run.ai/v2alpha2"
 TOPOLOGY = "kai.scheduler/v1alpha1"
@@ -47,7 +48,9 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     subgroups, leaves = _tree(parts)
     found = {"podgroup.yaml": [_pod_group(parts, name, subgroups) for name in parts.copies]}
     if any(map(parts.label, parts.wanted_levels)) and not topology_of(parts.hierarchy, _OWN):
-        name, levels = parts.topology_name(_OWN), [{"nodeLabel": label} for label in level_labels(parts.hierarchy)]
+        named = (parts.label(level.name) for level in (parts.hierarchy.levels if parts.hierarchy else ()))
+        name, every = parts.topology_name(_OWN), dict.fromkeys((*filter(None, named), HOSTNAME))
+        levels = [{"nodeLabel": label} for label in every]
         metadata = {"name": name, "labels": labels(name, "topology")}
         topology = {"apiVersion": TOPOLOGY, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}}
         found["kai-topology.yaml"] = [topology]

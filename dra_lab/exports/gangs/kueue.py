@@ -118,13 +118,6 @@ def _job_set(parts: GangParts, copy: int) -> Object:
     return {"apiVersion": JOB_SET, "kind": "JobSet", "metadata": metadata, "spec": {"replicatedJobs": jobs}}
 
 
-def _ends_with_host(parts: GangParts) -> bool:
-    """Say whether the last level of the gang's Topology is the host name, so that Kueue chooses nodes too."""
-    name = topology_of(parts.hierarchy, OWN)
-    own = [one for one in parts.cluster.topologies if isinstance(one, Topology) and one.name == name]
-    return not own or any(is_host(one.labels[-1]) for one in own if one.labels)
-
-
 def edit(value: Any, parts: GangParts, places: Places) -> None:
     """Write the fields of Kueue into a person's own workload."""
     metadata = mapping_in(value, "metadata")
@@ -177,6 +170,9 @@ def findings(parts: GangParts) -> Iterator[Finding]:
             advice = f"Kueue refuses this gang. Use a label of at most {MOST_KEY} characters for the level {level}."
             yield Finding("kueue-key-too-long", Severity.ERROR, name, message, advice)
     if classes := device_classes(parts):
+        topology = topology_of(parts.hierarchy, OWN)
+        # a Topology that ends with the host name lets Kueue choose nodes too, as one that is not there yet
+        own = [one for one in parts.cluster.topologies if isinstance(one, Topology) and one.name == topology]
         if unmapped := unmapped_classes(parts.cluster, classes):
             message = f"Kueue refuses the gang unless its Configuration maps every DeviceClass: {', '.join(unmapped)}"
             advice = (
@@ -193,7 +189,7 @@ def findings(parts: GangParts) -> Iterator[Finding]:
             message = "Kueue chooses domains by node resources and does not count devices, so the gang may wait there"
             advice = f"Pin a planned domain. The alpha gate {DEVICE_CHECK} of 0.20 checks them for one pod."
             yield Finding("kueue-devices-not-counted", Severity.WARNING, name, message, advice)
-        elif parts.wanted_levels and _ends_with_host(parts):
+        elif parts.wanted_levels and (not own or any(is_host(one.labels[-1]) for one in own if one.labels)):
             message = "Kueue chooses the nodes of the pinned domain without counting devices, so pods may wait on some"
             advice = "Request CPUs and memory in the containers, so that Kueue leaves out busy nodes."
             yield Finding("kueue-devices-not-counted", Severity.NOTE, name, message, advice)

@@ -11,7 +11,7 @@ from typing import Any
 
 from dra_lab.checks.rules import check_label_name
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Rule
 from dra_lab.model.hierarchy import Domain, Hierarchy
 from dra_lab.model.sketch import asks
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
@@ -48,20 +48,6 @@ def topology_of(hierarchy: Hierarchy | None, kind: str) -> str:
     """Return the name of the Topology object of a kind that a hierarchy was read from, "" if it was from others."""
     source = hierarchy.levels[0].source if hierarchy is not None and hierarchy.levels else ""
     return source.removeprefix(kind) if source.startswith(kind) else ""
-
-
-def level_labels(hierarchy: Hierarchy | None) -> tuple[str, ...]:
-    """Return the labels of all levels that have one, from the outermost to the node."""
-    found = [_label(level.key) for level in hierarchy.levels] if hierarchy else []
-    return tuple(dict.fromkeys((*filter(None, found), HOSTNAME)))
-
-
-def repeated_values(hierarchy: Hierarchy | None, level: str) -> tuple[str, ...]:
-    """Return the values of a level that several domains have, each once: their parents differ."""
-    if hierarchy is None or is_host(level):
-        return ()
-    values = [domain.value for domain in hierarchy.at(level)]
-    return tuple(dict.fromkeys(value for value in values if values.count(value) > 1))
 
 
 def pin_affinity(hierarchy: Hierarchy | None, path: Sequence[str]) -> Affinity:
@@ -106,16 +92,8 @@ def _label(key: str) -> str:
 
 # --------------------------------------------------------------------- NVLink domains
 
-COMPUTE_DOMAIN = "resource.nvidia.com/v1beta1"
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 """The DeviceClass of the template that the driver makes for a ComputeDomain."""
-
-CHANNEL = "compute-domain-channel"
-
-
-def needs_channel(gang: Workload, group: PodGroup, hierarchy: Hierarchy | None) -> bool:
-    """Say whether the pods of a group get a channel: they need one NVLink domain or partition, and draw no channel."""
-    return needs_nvlink(gang, group, hierarchy) and not draws_channel(gang, group)
 
 
 def needs_nvlink(gang: Workload, group: PodGroup, hierarchy: Hierarchy | None) -> bool:
@@ -135,43 +113,27 @@ def draws_channel(gang: Workload, group: PodGroup) -> bool:
     return any(ask.device_class_name == CHANNEL_CLASS for request in requests for ask in asks(request))
 
 
-def channel_entry(name: str) -> dict[str, str]:
-    """Return the entry of `spec.resourceClaims` for the template that the driver makes for a ComputeDomain."""
-    return {"name": CHANNEL, "resourceClaimTemplateName": f"{name}-channel"}
-
-
-def clique_affinity(hierarchy: Hierarchy | None) -> Affinity:
-    """Return the requirement that a node is in a clique at all, if the hierarchy has the label."""
-    keys = [level.key for level in hierarchy.levels] if hierarchy else []
-    return ({"key": CLIQUE, "operator": "Exists"},) if CLIQUE in keys else ()
-
-
 def compute_domain(name: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ComputeDomain of one copy of a gang; numNodes is deprecated, and 0 is recommended."""
     channel = {"resourceClaimTemplate": {"name": f"{name}-channel"}, "allocationMode": "Single"}
-    head = {"apiVersion": COMPUTE_DOMAIN, "kind": "ComputeDomain", "metadata": dict(metadata)}
+    head = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "ComputeDomain", "metadata": dict(metadata)}
     return {**head, "spec": {"numNodes": 0, "channel": channel}}
 
 
-def drawn_channel_finding(name: str) -> Finding:
-    """Return that there is no ComputeDomain, because the pods request a channel themselves."""
-    message = f"the pods request a channel of {CHANNEL_CLASS} themselves, so no ComputeDomain is written for them"
-    advice = "Draw the GPUs alone. The export then has a ComputeDomain, and the pods name the template of its channel."
-    return Finding("compute-domain-drawn", Severity.WARNING, name, message, advice)
+DRAWN_CHANNEL = (
+    f"the pods request a channel of {CHANNEL_CLASS} themselves, so no ComputeDomain is written for them",
+    "Draw the GPUs alone. The export then has a ComputeDomain, and the pods name the template of its channel.",
+)
+"""Why there is no ComputeDomain, and what to do."""
 
-
-def channel_findings(name: str) -> tuple[Finding, ...]:
-    """Return what the ComputeDomain of a name does not do."""
-    subject = f"ComputeDomain/{name}"
-    clique = (
+NOT_DONE: Mapping[Rule, tuple[str, str]] = {
+    "compute-domain-clique": (
         "a ComputeDomain does not hold its pods to one NVLink clique: its channels are devices of single nodes",
         f"Keep the required level that is exported with it, or pin the domain. The label is {CLIQUE}.",
-    )
-    alone = (
+    ),
+    "compute-domain-node": (
         "each node has one channel, so a node runs one pod with a ComputeDomain at a time",
         "Let each pod use all GPUs of its node.",
-    )
-    return (
-        Finding("compute-domain-clique", Severity.WARNING, subject, *clique),
-        Finding("compute-domain-node", Severity.WARNING, subject, *alone),
-    )
+    ),
+}
+"""What a ComputeDomain does not do, and what to do instead."""

@@ -6,12 +6,13 @@ KEP-5729.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places, job
-from dra_lab.exports.gangs.level_keys import repeated_values
+from dra_lab.exports.gangs.level_keys import is_host
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.release import KubernetesRelease
@@ -110,7 +111,9 @@ def findings(parts: GangParts) -> Iterator[Finding]:
         message = "schedulingConstraints needs the gate TopologyAwareWorkloadScheduling, which is alpha and off"
         advice = "Enable it in kube-apiserver and kube-scheduler; without it no level is required."
         yield Finding("pod-group-topology-gate", Severity.WARNING, name, message, advice)
-        if twice := repeated_values(parts.hierarchy, parts.required):
+        tree = None if is_host(parts.required) else parts.hierarchy
+        counts = Counter(domain.value for domain in tree.at(parts.required)) if tree is not None else {}
+        if twice := [value for value, count in counts.items() if count > 1]:
             message = f"{len(twice)} values of the label have several parents ({twice[0]}); kube-scheduler merges them"
             advice = "Pin a planned domain, or give every domain its own value."
             yield Finding("pod-group-same-value", Severity.WARNING, name, message, advice)

@@ -61,8 +61,13 @@ def provisioning_request(
             made = {f"priorityclass-{parts.priority_class}.yaml": [priority_class(parts)], **made}
         documents |= {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
         findings += [one for one in parts.findings if one not in findings]
+    cannot = ["A ProvisioningRequest names no node type and no number of nodes; Cluster Autoscaler chooses both."]
+    if any(gang.level for gang in added.wanted):
+        cannot.append("A ProvisioningRequest cannot say that the pods of a gang need one rack or another domain.")
+    if any(one.new for one in added.added):
+        cannot.append("A ProvisioningRequest cannot ask for a new rack or another new domain.")
     every = sort_findings([*findings, *_findings(added)])
-    return ManifestFiles(documents, findings=every, not_expressed=_not_expressed(added))
+    return ManifestFiles(documents, findings=every, not_expressed=tuple(cannot))
 
 
 def _objects(parts: GangParts, chosen: str) -> Iterator[Object]:
@@ -79,15 +84,6 @@ def _objects(parts: GangParts, chosen: str) -> Iterator[Object]:
             sets.append({"count": group.pods, "podTemplateRef": {"name": template}})
         spec: Object = {"provisioningClassName": chosen, "podSets": sets}
         yield {"apiVersion": VERSION, "kind": "ProvisioningRequest", "metadata": parts.metadata(name), "spec": spec}
-
-
-def _not_expressed(added: AddedNodes) -> tuple[str, ...]:
-    found = ["A ProvisioningRequest names no node type and no number of nodes; Cluster Autoscaler chooses both."]
-    if any(gang.level for gang in added.wanted):
-        found.append("A ProvisioningRequest cannot say that the pods of a gang need one rack or another domain.")
-    if any(one.new for one in added.added):
-        found.append("A ProvisioningRequest cannot ask for a new rack or another new domain.")
-    return tuple(found)
 
 
 def _findings(added: AddedNodes) -> Iterator[Finding]:

@@ -112,13 +112,8 @@ class _Place(Struct, frozen=True):
 def scheduler_fields(document: Mapping[str, Any], at: At, release: KubernetesRelease) -> tuple[Finding, ...]:
     """Return a Finding for each field, annotation or version of scheduling that is called otherwise or is not served.
 
-    Args:
-        document: An object of a manifest.
-        at: Returns the place of a path of the object, for the messages.
-        release: The release of Kubernetes, which has its own versions of PodGroup.
-
-    Returns:
-        The findings, in the order of the document's fields; () for objects of other APIs.
+    `at` returns the place of a path of the object, for the messages. They are in the order of the document's fields; ()
+    for objects of other APIs. `release` has its own versions of PodGroup.
     """
     found = (*_versions(document, at), *_fields(document, at), *_annotations(document, at))
     return (*found, *_pod_groups(document, at, release))

@@ -63,7 +63,7 @@ def regret_chart(answer: Plan) -> alt.TopLevelMixin:
 
 
 def _subtitle(answer: Plan) -> list[str]:
-    if not answer.is_one_pod:
+    if len(answer.pods) > 1:
         proof = "best: proven" if answer.proven else "best so far: not every goal is proven"
         count = f"{len(answer.pods):,} replicas on {len(answer.nodes):,} nodes"
         if answer.first_fit is None:
@@ -91,20 +91,17 @@ def _compared(answer: Plan) -> frozenset[str]:
 
 
 def _values(answer: Plan) -> Mapping[str, Sequence[GoalValue]]:
-    if not answer.is_one_pod:
-        if answer.first_fit is None:
-            return {"best": answer.goals}
-        pairs = answer.against_first_fit
-        best = [replace(goal, value=pairs.get(goal.goal, (goal.value,))[0]) for goal in answer.goals]
-        return {"best": best, "manifest": answer.first_fit.goals}
     fits = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
-    return {"best": answer.goals, **{who: f.goals for who, f in fits.items() if f is not None and f.placements}}
+    theirs = {who: found.goals for who, found in fits.items() if found is not None and found.goals}
+    pairs = answer.against_first_fit if "manifest" in theirs else {}
+    best = [replace(goal, value=pairs.get(goal.goal, (goal.value,))[0]) for goal in answer.goals]
+    return {"best": best, **theirs}
 
 
 def _rows(answer: Plan) -> list[dict[str, Any]]:
     values = _values(answer)
     best = {goal.goal: goal for goal in values["best"]}
-    part = not answer.is_one_pod and len(_compared(answer)) < len(answer.nodes)
+    part = "manifest" in values and len(_compared(answer)) < len(answer.nodes)
     rows = []
     for name, goal in best.items():
         for who, goals in values.items():
@@ -248,9 +245,9 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
 def _open(plan: Plan) -> str:
     """Say how many replicas may fit at most, where it is not proven that no more do."""
     missing = plan.goal(UNPLACED)
-    if plan.is_one_pod:
+    if missing is None:
         return "" if plan.proven else "not proven"
-    if missing is None or missing.proven:
+    if missing.proven:
         return ""
     return "more may fit" if missing.bound is None else f"at most {plan.replicas - missing.bound:,}"
 
