@@ -162,11 +162,6 @@ class Plan(Shown):
         return self.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
 
     @property
-    def is_one_pod(self) -> bool:
-        """Say whether one pod is asked for: then its nodes, its reasons and its search are known."""
-        return [(one.replicas, one.is_gang) for one in self.workloads] == [(1, False)]
-
-    @property
     def sums_over_pods(self) -> bool:
         """Say whether the goals are sums over pods, of which the first ones count those without a place."""
         return any(goal.goal.partition(" ")[0] in (UNPLACED, GANGS) for goal in self.goals)

@@ -49,7 +49,8 @@ def plural(noun: str) -> str:
 def request_sentence(sketch: ClaimSketch, cluster: Cluster | None = None, pods: int = 1) -> str:
     """Return the drawing in plain words: `You ask for 2 GPUs, each with its own NIC on the same PCIe root`.
 
-    "" for an empty drawing. With several `pods` it says what each of them asks for. Text from the cluster may be in it: escape it where it is shown.
+    "" for an empty drawing. With several `pods` it says what each of them asks for. Text from the cluster may be in it:
+    escape it where it is shown.
     """
     parts = [(claim.name, *_request_words(claim, cluster)) for claim in claims_of(sketch)]
     if not any(words for _, words, _ in parts):
