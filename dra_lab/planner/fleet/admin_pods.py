@@ -82,7 +82,7 @@ class AdminPods:
         site = plain_site(self.whole, state, [node])
         replicas = self.whole.pods[pod].workload.replicas
         counts = tuple(replicas if part.pod == pod else 0 for part in parts_on(self.whole, node))
-        return PodsOnNode(site, node, counts, (best.takes[state.layout],) * replicas)
+        return PodsOnNode(site, node, counts, lambda: (best.takes[state.layout],) * replicas)
 
 
 def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dra_lab.planner.fleet.sites import PodsOnNode
 
 _FEW = 32
-"""Pods on each node that are counted in a first look."""
+"""Pods on each node that are counted if more of them leave a bound open, as on devices that pods share without end."""
 
 _Nodes = tuple[str, ...]
 """A node, or nodes that share devices."""
@@ -63,11 +63,10 @@ def _found(fleet: FleetProblem, places: Sequence[_Nodes], budget: Budget, solver
     """Return how many pods of a fleet's one workload fit on each place.
 
     A place holds no more than its pods in a plan and those that may be missing in all, if not all that are wanted can
-    have a place. Few pods on a node are decided sooner, and a bound below them is true of more. Nodes that share
-    devices often hold more together.
+    have a place. A bound below few pods on a node is true of more, too.
     """
     found = {place: (0, MOST_COUNTED * len(place)) for place in places}
-    for each in (MOST_COUNTED, _FEW) if any(len(place) > 1 for place in places) else (_FEW, MOST_COUNTED):
+    for each in (MOST_COUNTED, _FEW):
         counted, missing = _counted(fleet, each, budget, solver)
         for place, (least, bound) in found.items():
             count = min(sum(counted[node] for node in place), MOST_COUNTED * len(place))
@@ -101,8 +100,8 @@ def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tup
 def pods_on(by_node: Iterable[PodsOnNode]) -> Counter[str]:
     """Return how many pods stand on each node."""
     found = Counter[str]()
-    for _, node, takes in (part for on_node in by_node for part in on_node.parts()):
-        found[node] += len(takes)
+    for node, count in (row for on_node in by_node for row in on_node.pods()):
+        found[node] += count
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import ge, mul
 
 from dra_lab.planner.budget import Budget
@@ -231,7 +232,7 @@ class PlaceTable:
 
     def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
         """Return the pods of the way that was found for some numbers."""
-        return PodsOnNode(self.whole, self.site.home_nodes.get(member, member), counts, self.takes(counts))
+        return PodsOnNode(self.whole, self.site.home_nodes.get(member, member), counts, partial(self.takes, counts))
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout, workload by workload."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 
@@ -44,11 +45,14 @@ def _joined(by_node: Sequence[PodsOnNode]) -> list[PodsOnNode]:
         if len(mine) == 1:
             found += mine
             continue
-        rows = [(at, take) for one in mine for at, take in zip(_parts(one.counts), one.takes, strict=True)]
         counts = tuple(map(sum, zip(*(one.counts for one in mine), strict=True)))
-        takes = tuple(take for _, take in sorted(rows, key=itemgetter(0)))
-        found.append(PodsOnNode(mine[0].site, mine[0].node, counts, takes))
+        found.append(PodsOnNode(mine[0].site, mine[0].node, counts, partial(_by_part, mine)))
     return found
+
+
+def _by_part(leaves: Sequence[PodsOnNode]) -> tuple[PodTakes, ...]:
+    rows = [(at, take) for one in leaves for at, take in zip(_parts(one.counts), one.takes, strict=True)]
+    return tuple(take for _, take in sorted(rows, key=itemgetter(0)))
 
 
 def _parts(counts: Counts) -> Iterator[int]:

@@ -215,7 +215,7 @@ class _HandOut:
             counts[pod] += 1
             takes.append(as_written(self.trees.asks[pod], mine, self.kind_of[node].problem.groups))
         at = {part.pod: count for part, count in zip(site.parts, counts, strict=True)}
-        return PodsOnNode(site, node, tuple(at[part.pod] for part in site.parts), tuple(takes))
+        return PodsOnNode(site, node, tuple(at[part.pod] for part in site.parts), lambda: tuple(takes))
 
     def on_nodes(self, filled: Filled) -> None:
         """Let nodes take their own devices for the steps of pods."""

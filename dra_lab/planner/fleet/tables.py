@@ -196,7 +196,7 @@ class SiteTable:
     def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
         """Return the pods of the way that was found for some numbers."""
         known = self.packed[counts]
-        return PodsOnNode(self.site, member, known.counts, known.takes)
+        return PodsOnNode(self.site, member, known.counts, lambda: known.takes)
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
