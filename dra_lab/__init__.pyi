@@ -13,7 +13,6 @@ from .model.names import DeviceID as DeviceID
 from .model.node_type import NodeType as NodeType
 from .model.plan import Plan as Plan
 from .model.pod_reason import Explanation as Explanation
-from .model.question import Question as Question
 from .model.release import KubernetesRelease as KubernetesRelease
 from .model.running import Movable as Movable
 from .model.sketch import ClaimSketch as ClaimSketch
@@ -23,6 +22,7 @@ from .model.what_if import when_idle as when_idle
 from .model.what_if import with_more_nodes as with_more_nodes
 from .model.what_if import without_nodes as without_nodes
 from .model.workload import PodGroup as PodGroup
+from .model.workload import Question as Question
 from .model.workload import Workload as Workload
 from .pictures.charts import chart as chart
 from .pictures.picture import picture as picture

@@ -27,7 +27,7 @@ from dra_lab.gitops.extended_resources import amount_findings
 from dra_lab.gitops.folder import Manifests, shows_lists
 from dra_lab.gitops.object_pods import count_findings
 from dra_lab.gitops.references import HeldClaims, WrittenObjects, check_references, every_claim, template_makers
-from dra_lab.gitops.review import Checked, FitState, ObjectOutcomes, Review
+from dra_lab.gitops.review import FitState, ObjectOutcomes, Review, Reviewed
 from dra_lab.gitops.workload_fit import WorkloadFit, short_of, together_findings, with_together
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, removed, short_version, text_of
 from dra_lab.model.cluster import Cluster
@@ -162,13 +162,13 @@ _ACCEPT = "--allow-worse accepts it."
 
 def exported_outcomes(
     manifests: Manifests, cluster: Cluster, *, allow_worse: bool
-) -> tuple[tuple[Checked, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[Reviewed, ...], tuple[Finding, ...]]:
     """Return the answer of `export` for each exported folder among the manifests, and its findings.
 
     It does not fit if not all replicas were placed, or if kube-scheduler does not allocate one as planned;
     `allow_worse` accepts the second. A folder in which a person edited a file has no recorded answer any more.
     """
-    objects: list[Checked] = []
+    objects: list[Reviewed] = []
     findings: list[Finding] = []
     for document in manifests.documents:
         record, place = document.value, document.at("")
@@ -187,7 +187,7 @@ def exported_outcomes(
             findings.append(Finding("export-edited", Severity.NOTE, subject, message, "Export again.", place))
             continue
         outcome, own = _answer(record, answer, subject, place, allow_worse=allow_worse)
-        objects.append(Checked(subject, outcome, "" if outcome is FitState.FITS else own[0].message, place))
+        objects.append(Reviewed(subject, place, outcome, "" if outcome is FitState.FITS else own[0].message))
         findings += [*own, *_other_cluster(record, subject, place, cluster)]
     return tuple(objects), tuple(findings)
 

@@ -85,7 +85,7 @@ class Comparison(Struct, frozen=True):
     def new_only(self) -> Review:
         """Return the review without the findings and failing objects that were there before."""
         worse = {change.subject for change in self.changes if change.newly_open is not FitState.FITS}
-        objects = tuple(o for o in self.review.objects if o.outcome is FitState.FITS or o.object in worse)
+        objects = tuple(o for o in self.review.objects if o.fit is FitState.FITS or o.subject in worse)
         reviewed = tuple(r for r in self.review.reviewed if r.fit is FitState.FITS or r.subject in worse)
         return replace(self.review, findings=self.new, objects=objects, reviewed=reviewed)
 
@@ -123,8 +123,8 @@ def states(review: Review) -> Iterator[tuple[tuple[str, int], Reviewed]]:
     seen: Counter[str] = Counter()
     sentences = {item.sentence for item in review.reviewed}
     names = {item.subject for item in review.reviewed} | {item.origin.object for item in review.reviewed}
-    others = (o for o in review.objects if o.object not in names and o.reason not in sentences)
-    for row in (*review.reviewed, *(Reviewed(o.object, o.origin, o.outcome, o.reason) for o in others)):
+    others = (o for o in review.objects if o.subject not in names and o.sentence not in sentences)
+    for row in (*review.reviewed, *others):
         seen[row.subject] += 1
         yield (row.subject, seen[row.subject]), row
 

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.extended_resources import extended_spec
 from dra_lab.gitops.folder import Document, Manifests, with_classes
@@ -27,6 +27,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.pod_claims import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
+CLAIM_KINDS = {TEMPLATE: ResourceClaimTemplate, CLAIM: ResourceClaim}
 KUSTOMIZE = (
     "Tell kustomize, in a file that `configurations` names: nameReference of kind ResourceClaimTemplate, fieldSpecs "
     "path spec/template/spec/resourceClaims/resourceClaimTemplateName (Deployment, StatefulSet, Job)."
@@ -71,23 +72,33 @@ def written_claims(manifests: Manifests) -> Claims:
     found: dict[tuple[str, str, str], tuple[WrittenClaim, ...]] = {}
     for document in manifests.documents:
         kind = document.kind
-        if kind not in (TEMPLATE, CLAIM) or not is_read(kind, document.value.get("apiVersion")):
+        if kind not in CLAIM_KINDS or not is_read(kind, document.value.get("apiVersion")):
             continue
-        model = ResourceClaim if kind == CLAIM else ResourceClaimTemplate
         try:
-            item = decode_object(hub_document(dict(document.value), kind), model, document.origin)
+            claim = written_claim(document)
         except DraLabError:
             continue
-        spec, path = (item.spec, "spec") if kind == CLAIM else (item.spec.spec, "spec.spec")
         key = kind, document.namespace, document.name
         others = found.get(key, ())
         same = next((n for n, other in enumerate(others) if other.document.value == document.value), None)
         if same is None:
-            found[key] = (*others, WrittenClaim(document, spec, path))
+            found[key] = (*others, claim)
         else:
             more = changed(others[same], copies=(*others[same].copies, document))
             found[key] = (*others[:same], more, *others[same + 1 :])
     return found
+
+
+def written_claim(document: Document) -> WrittenClaim:
+    """Return a claim or template as written. Raises ManifestError with its line."""
+    kind = document.kind
+    try:
+        item = decode_object(hub_document(dict(document.value), kind), CLAIM_KINDS[kind], document.origin)
+    except ManifestError as error:
+        place = changed(document.at(error.origin.path if error.origin else ""), object=kind)
+        raise ManifestError(error.message, origin=place) from None
+    spec, path = (item.spec, "spec") if kind == CLAIM else (item.spec.spec, "spec.spec")
+    return WrittenClaim(document, spec, path)
 
 
 def _distance(pod: Document, other: Document) -> int:

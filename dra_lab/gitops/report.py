@@ -77,9 +77,9 @@ def review_parts(review: Review, detail: Detail = "all") -> Iterator[Part]:
         yield Words(f"And {counted(len(left), 'workload')} more that fit.")
     answered = {item.origin.object for item in review.reviewed} | {item.sentence for item in review.reviewed}
     for checked in review.objects:
-        if checked.outcome is not FitState.FITS and not {checked.object, checked.reason} & answered:
-            reason = sentence(sentence_case(checked.reason))
-            yield Lines(f"{checked.object}: {OUTCOME_WORDS[checked.outcome]}", [reason])
+        if checked.fit is not FitState.FITS and not {checked.subject, checked.sentence} & answered:
+            reason = sentence(sentence_case(checked.sentence))
+            yield Lines(f"{checked.subject}: {OUTCOME_WORDS[checked.fit]}", [reason])
     yield Words(together_line(review))
     findings = [f for f in review.findings if everything or f.severity is not Severity.NOTE]
     yield Lines("Findings", [f"{finding} [dra-lab help {finding.rule}]" for finding in findings])
@@ -124,7 +124,7 @@ def _summary(review: Review) -> Iterator[Part]:
     yield Words(heading(review))
     sentences = {item.origin.object: item.sentence for item in review.reviewed}
     rows = [
-        (item.object, OUTCOME_WORDS[item.outcome], item.reason or sentences.get(item.object, ""))
+        (item.subject, OUTCOME_WORDS[item.fit], item.sentence or sentences.get(item.subject, ""))
         for item in review.objects
     ]
     yield Table(("object", "outcome", "reason"), rows)
@@ -147,9 +147,9 @@ def review_json(review: Review) -> dict[str, Any]:
         "files": list(review.files),
         "objects": [
             {
-                "object": item.object,
-                "outcome": item.outcome.value,
-                "reason": item.reason,
+                "object": item.subject,
+                "outcome": item.fit.value,
+                "reason": item.sentence,
                 "file": item.origin.source,
                 "line": item.origin.line,
             }
@@ -193,9 +193,9 @@ def review_sarif(review: Review) -> dict[str, Any]:
     findings = [
         *review.findings,
         *(
-            Finding("not-checked", Severity.WARNING, item.object, f"not checked: {item.reason}", "", item.origin)
+            Finding("not-checked", Severity.WARNING, item.subject, f"not checked: {item.sentence}", "", item.origin)
             for item in review.objects
-            if item.outcome.is_open
+            if item.fit.is_open
         ),
     ]
     return _sarif_log(findings, review.outcome.value)

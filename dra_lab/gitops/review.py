@@ -49,19 +49,9 @@ def worst(outcomes: Iterable[FitState]) -> FitState:
     return next((outcome for outcome in order if outcome in found), FitState.FITS)
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One object that asks for devices, or is not valid, with its outcome; `reason` is "" for one that fits."""
-
-    object: str
-    outcome: FitState
-    reason: str
-    origin: Origin
-
-
 @dataclass(frozen=True)
 class Reviewed:
-    """The findings for the pods of one workload, or for a claim that no workload uses.
+    """The answer for the pods of one workload, for a claim that no workload uses, or for any other object.
 
     `wanted` is the number of requested replicas. `times` is how many fit, None if that is not known. `proven` says that
     no more fit, and `capped` that counting ended at a number that is not a bound (`fleet.MOST_COUNTED`). `plan` is the
@@ -85,10 +75,10 @@ class Reviewed:
 class Review:
     """The answer of `dra-lab check`.
 
-    `objects` are the objects that ask for devices, or are not valid, each with its outcome; `others` counts the valid
-    objects that ask for no devices, which are nothing to check. `together` is the plan of all workloads at once, if
-    there are several. `in_use` says whether devices in use were counted, and `unread` what is not known about them
-    (`free_words.unread_words`). `findings` are sorted, errors first.
+    `objects` are the objects that ask for devices, or are not valid, each with its outcome; the sentence of one that
+    fits is "". `others` counts the valid objects that ask for no devices, which are nothing to check. `together` is the
+    plan of all workloads at once, if there are several. `in_use` says whether devices in use were counted, and `unread`
+    what is not known about them (`free_words.unread_words`). `findings` are sorted, errors first.
     """
 
     cluster: str
@@ -100,7 +90,7 @@ class Review:
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
     unread: str = ""
-    objects: tuple[Checked, ...] = ()
+    objects: tuple[Reviewed, ...] = ()
     others: int = 0
 
     @property
@@ -115,7 +105,7 @@ class Review:
             return FitState.DOES_NOT_FIT
         if not self.objects and not self.others:
             return FitState.NOT_CHECKED
-        return worst([*(item.outcome for item in self.objects), *(item.fit for item in self.reviewed)])
+        return worst([item.fit for item in (*self.objects, *self.reviewed)])
 
     @property
     def valid(self) -> bool:
@@ -124,7 +114,7 @@ class Review:
 
     def count(self, *outcomes: FitState) -> int:
         """Return how many objects have one of these outcomes."""
-        return sum(1 for item in self.objects if item.outcome in outcomes)
+        return sum(1 for item in self.objects if item.fit in outcomes)
 
 
 RECORDS = "dra-lab/"
@@ -174,7 +164,7 @@ class ObjectOutcomes:
             found.append(unmet(finding) if fits else finding)
         return found
 
-    def objects(self, findings: Sequence[Finding]) -> tuple[tuple[Checked, ...], int]:
+    def objects(self, findings: Sequence[Finding]) -> tuple[tuple[Reviewed, ...], int]:
         """Return the objects that ask for devices or are not valid, with their outcomes, and how many others exist.
 
         A ResourceClaimTemplate or ResourceClaim that workloads use fits if one pod of one of them fits. An object with
@@ -201,7 +191,7 @@ class ObjectOutcomes:
                 continue
             outcome = worst(fit for fit, _ in sentences)
             reason = "" if outcome is FitState.FITS else next(why for fit, why in sentences if fit is outcome)
-            objects.append(Checked(f"{document.kind}/{document.name}", outcome, reason, document.at("")))
+            objects.append(Reviewed(f"{document.kind}/{document.name}", document.at(""), outcome, reason))
         return tuple(objects), others
 
     def _of_document(self, document: Document, findings: Sequence[Finding]) -> Iterator[_FitSentence]:
@@ -249,10 +239,10 @@ def _is_object(document: Document) -> bool:
     return not ours and bool(document.kind or version)
 
 
-def _unreadable(manifests: Manifests) -> Iterator[Checked]:
+def _unreadable(manifests: Manifests) -> Iterator[Reviewed]:
     for finding in manifests.findings:
         if finding.rule in UNREADABLE:
             outcome = FitState.DOES_NOT_FIT if finding.severity is Severity.ERROR else FitState.NOT_CHECKED
             place = finding.origin or Origin(finding.subject)
             number = f", document {place.document}" if place.document else ""
-            yield Checked(f"{finding.subject}{number}", outcome, f"{finding.message}. {finding.advice}", place)
+            yield Reviewed(f"{finding.subject}{number}", place, outcome, f"{finding.message}. {finding.advice}")

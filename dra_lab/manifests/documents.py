@@ -1,4 +1,4 @@
-"""Kueue's Configuration inside the ConfigMap that its manager reads."""
+"""Documents of Kubernetes as model values: each object with its origin, and findings about what cannot be used."""
 
 from __future__ import annotations
 

@@ -30,12 +30,11 @@ from dra_lab.model.placement import (
     SharedClaim,
     Start,
 )
-from dra_lab.model.question import Question
 from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
 from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.trace import Trace
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import Question, Workload
 from dra_lab.printing import Shown
 
 

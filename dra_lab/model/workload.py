@@ -1,4 +1,4 @@
-"""Workload: replicas of pods that start together; one pod, a Deployment and a gang are the same."""
+"""Workload: replicas of pods that start together, for one pod, a Deployment or a gang; and the question of a plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from dra_lab.errors import InputError, a_kind
+from dra_lab.model.placement import PlacedPod
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, claims_of
 
 T = TypeVar("T")
@@ -238,3 +241,32 @@ def _listed(name: str, values: Any, kind: type[T]) -> tuple[T, ...]:
         if not isinstance(value, kind):
             raise InputError(f"{name}[{number}] is a {kind.__name__}, not {a_kind(value)}")
     return found
+
+
+# --------------------------------------------------------------------- the question of a plan
+
+
+class Question(Struct, frozen=True):
+    """The question of a plan: where the pods of `workloads` go on a cluster, given by its name.
+
+    One pod may be asked for `node` only, "" for all nodes. `goals` come before the others. `after` are pods of an
+    earlier plan that are there already. With the objective "nodes", all pods are wanted on the fewest nodes.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch
+        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
+        >>> plan.question.cluster, [workload.name for workload in plan.question.workloads]
+        ('sample:two-sockets', ['lesson'])
+    """
+
+    workloads: tuple[Workload, ...] = ()
+    cluster: str = ""
+    release: str = ""
+    node: str = ""
+    goals: tuple[str, ...] = ()
+    objective: str = "replicas"
+    after: tuple[PlacedPod, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return a line; the fields hold all of it."""
+        return f"<Question: where {', '.join(one.name for one in self.workloads)} go on {self.cluster!r}>"

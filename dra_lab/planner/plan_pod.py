@@ -16,9 +16,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import goal_order
 from dra_lab.model.headroom import CORDONED, NodeFit, node_fit
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Question
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.node.eligible import refuse_claim, rules_of
 from dra_lab.planner.node.variables import check_solver

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from dra_lab.checks.document_checks import check_text
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin, Severity
+from dra_lab.gitops.folder import Document, objects_of
+from dra_lab.gitops.references import CLAIM_KINDS, written_claim
 from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.plan_files import decode_drawing
-from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
-from dra_lab.session.drawables import CLAIM_KINDS, EXAMPLE, Drawable, decoded_claim, pod_claims
+from dra_lab.session.drawables import EXAMPLE, Drawable, pod_claims
 from dra_lab.session.outputs import manifest
 from dra_lab.sketch.object_names import claim_objects, object_name
 from dra_lab.sketch.read_back import sketch_of, taken_over
@@ -62,28 +64,28 @@ def edit_claim(session: Session, text: str) -> bool:
     return True
 
 
-def _one_edited(session: Session, document: YamlDocument) -> ClaimSketch:
-    name, spec = decoded_claim(document)
+def _one_edited(session: Session, document: Document) -> ClaimSketch:
+    name, spec = _name(document), written_claim(document).spec
     known = _by_object(session)
     before = known.get(name) or next(iter(known.values()))
     sketch = taken_over(before, spec, session.cluster, session.release)
     return replace(sketch, name=name) if name and (name not in known or session.sketch.claims) else sketch
 
 
-def _pod_edited(session: Session, documents: list[YamlDocument], pod: YamlDocument | None) -> ClaimSketch:
+def _pod_edited(session: Session, documents: list[Document], pod: YamlDocument | None) -> ClaimSketch:
     known, own = _by_object(session), object_name(session.sketch.name)
     entries: dict[tuple[str, str], list[str]] = {}
-    for entry, key in (pod_claims(pod.value) if pod is not None else {}).items():
+    for entry, key in (pod_claims(pod) if pod is not None else {}).items():
         entries.setdefault(key, []).append(entry)
     parts: dict[str, ClaimSketch] = {}
     for document in documents:
-        name, spec = decoded_claim(document)
+        name, spec = _name(document), written_claim(document).spec
         before = known.get(name)
         short = name.removeprefix(f"{own}-") or name
         drawn = before.name if before is not None and session.sketch.claims else short if before is None else name
-        for claim in entries.get((str(document.value["kind"]), name)) or [object_name(drawn)]:
+        for claim in entries.get((document.kind, name)) or [object_name(drawn)]:
             if claim in parts:
-                origin = Origin(line=document.line("metadata.name") or document.line())
+                origin = Origin(line=document.line("metadata.name"))
                 raise ManifestError(f"two claims are called {claim}; rename one", origin=origin)
             part = (
                 sketch_of(spec, claim) if before is None else taken_over(before, spec, session.cluster, session.release)
@@ -91,8 +93,12 @@ def _pod_edited(session: Session, documents: list[YamlDocument], pod: YamlDocume
             parts[claim] = replace(part, name=claim)
     named = session.sketch.name
     if pod is not None:
-        named = str((pod.value.get("metadata") or {}).get("name") or named).removesuffix(EXAMPLE)
+        named = str(value_at(pod.value, "metadata.name") or named).removesuffix(EXAMPLE)
     return pod_drawing(named, parts.values())
+
+
+def _name(document: Document) -> str:
+    return str(value_at(document.value, "metadata.name") or "")
 
 
 def _by_object(session: Session) -> dict[str, ClaimSketch]:
@@ -167,7 +173,7 @@ def _not_loaded(session: Session, plan: Drawing, source: str) -> str:
     )
 
 
-def _claims_in(text: str) -> tuple[list[YamlDocument], YamlDocument | None]:
+def _claims_in(text: str) -> tuple[list[Document], YamlDocument | None]:
     """Return the claims of a text, and the pod that uses them. Raises ManifestError for none, or what else it holds."""
     documents = [d for d in load_yaml(text) if d.value is not None]
     found = [d for d in documents if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
@@ -175,11 +181,11 @@ def _claims_in(text: str) -> tuple[list[YamlDocument], YamlDocument | None]:
         raise ManifestError(
             "there is no ResourceClaimTemplate or ResourceClaim in the text; keep one", origin=Origin(line=1)
         )
-    pod = next((d for d in documents if pod_claims(d.value)), None)
+    pod = next((d for d in documents if pod_claims(d)), None)
     for other in documents:
         if other not in found and other is not pod:
             kind = other.value.get("kind") if isinstance(other.value, dict) else None
             what = f"of kind {kind}" if isinstance(kind, str) and kind else "without a kind"
             message = f"this document {what[:80]} is not the claim, and only the claim is kept; move it to its own file"
             raise ManifestError(message, origin=Origin(line=other.line()))
-    return found, pod
+    return [claim for document in found for claim in objects_of(document, "")], pod

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace as with_fields
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, ManifestError
-from dra_lab.findings import Origin
-from dra_lab.manifests.documents import decode_object, hub_document
+from dra_lab.gitops.folder import Document, objects_of
+from dra_lab.gitops.object_pods import pod_templates
+from dra_lab.gitops.references import CLAIM, CLAIM_KINDS, TEMPLATE, distinct_entries, written_claim
 from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.plan_files import drawing_of, is_drawing
-from dra_lab.manifests.pod_templates import pod_fields
-from dra_lab.manifests.versions import written_path
-from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
-from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml, value_at
 from dra_lab.model.names import is_label
 from dra_lab.model.sketch import ClaimSketch, Drawing, pod_drawing
 from dra_lab.sketch.links import listed
 from dra_lab.sketch.read_back import sketch_of
 
-CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
 EXAMPLE = "-example"
 """How the names of exported examples end: the drawing has the name before it."""
 MAX_CHARACTERS = 4 * 2**20
@@ -60,15 +55,6 @@ class Drawables(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class _Claim(Struct, frozen=True):
-    document: YamlDocument
-    source: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return str(self.document.value["kind"]), _name(self.document.value)
-
-
 def drawables(texts: Mapping[str, str]) -> Drawables | None:
     """Return what can be opened of texts by file name; None where they are a cluster, or nothing of it is in them.
 
@@ -79,32 +65,30 @@ def drawables(texts: Mapping[str, str]) -> Drawables | None:
     if any(_SLICES.search(text) for text in texts.values()):
         return None
     read = [(name, document) for name, text in texts.items() for document in _documents(text, name)]
-    values = [document.value for _, document in read if isinstance(document.value, dict)]
-    if any(value.get("kind") in _OF_CLUSTERS for value in values):
+    objects = [one for name, document in read for one in objects_of(document, name)]
+    values = [*(one.value for one in objects), *(one.value for _, one in read)]
+    if any(value_at(value, "kind") in _OF_CLUSTERS for value in values):
         return None
-    claims: dict[tuple[str, str], _Claim] = {}
-    found: list[Drawable] = []
-    for name, document in read:
-        if is_drawing(document.value):
-            drawing = drawing_of(document.value, name, document.line)
-            found.append(Drawable(drawing.sketch.name, drawing, f"plan file {name}", is_plan=True))
-        elif isinstance(document.value, dict) and document.value.get("kind") in CLAIM_KINDS:
-            claim = _Claim(document, name)
-            claims.setdefault(claim.key, claim)
-    pods = [(value, pod, entries) for value in values for pod, entries in _claims_of(value)]
+    drawings = [(name, drawing_of(one.value, name, one.line)) for name, one in read if is_drawing(one.value)]
+    found = [Drawable(one.sketch.name, one, f"plan file {name}", is_plan=True) for name, one in drawings]
+    claims: dict[tuple[str, str], Document] = {}
+    for document in objects:
+        if document.kind in CLAIM_KINDS:
+            claims.setdefault((document.kind, _name(document)), document)
+    pods = [(document, pod, entries) for document in objects for pod, entries in _claims_of(document)]
     if not found and not claims and not pods:
         return None
     where = next(iter(texts)) or "the text" if len(texts) == 1 else "these files"
     notes: list[str] = []
     named: set[tuple[str, str]] = set()
-    for value, pod, entries in pods:
+    for document, pod, entries in pods:
         lacking = dict.fromkeys(key for key in entries.values() if key not in claims)
         notes += [f"{pod} uses the {kind} {name}, which is not in {where}." for kind, name in lacking]
         own = {entry: claims[key] for entry, key in entries.items() if key in claims}
-        named.update(claim.key for claim in own.values())
+        named.update(key for key in entries.values() if key in claims)
         if own:
-            found.append(_pod_drawable(own, pod, _name(value).removesuffix(EXAMPLE)))
-    single = {claim.key[1]: claim for key, claim in claims.items() if key not in named}
+            found.append(_pod_drawable(own, pod, _name(document).removesuffix(EXAMPLE)))
+    single = {name: claim for (kind, name), claim in claims.items() if (kind, name) not in named}
     found += [_drawable(claim, name) for name, claim in single.items()]
     if not pods and len(single) > 1 and all(map(is_label, single)):
         together = _pod_drawable(single, f"All {len(single)} claims as one pod", "pod")
@@ -153,56 +137,46 @@ def _documents(text: str, source: str) -> Iterator[YamlDocument]:
         return
 
 
-def _claims_of(value: Any) -> Iterator[tuple[str, dict[str, tuple[str, str]]]]:
+def _claims_of(document: Document) -> Iterator[tuple[str, dict[str, tuple[str, str]]]]:
     """Yield, for the pods that an object makes, their name and the kind and name of each claim by its name in the pod.
 
     A ResourceClaim that a pod names twice is one claim.
     """
-    if not isinstance(value, dict) or value.get("kind") in CLAIM_KINDS:
-        return
-    fields = [field for field in pod_fields(value) if isinstance(field.spec, dict)]
-    for field in fields:
-        listed = field.spec.get("resourceClaims")
+    pods = () if document.kind in CLAIM_KINDS else tuple(pod_templates(document))
+    for pod in pods:
         entries: dict[str, tuple[str, str]] = {}
-        for entry in listed if isinstance(listed, list) else ():
-            if not isinstance(entry, dict):
-                continue
-            template, claim = entry.get("resourceClaimTemplateName"), entry.get("resourceClaimName")
-            key = ("ResourceClaimTemplate", str(template)) if template else ("ResourceClaim", str(claim))
-            if template or (claim and key not in entries.values()):
-                entries.setdefault(str(entry.get("name", "")), key)
+        for entry in distinct_entries(pod):
+            if entry.template or entry.claim:
+                key = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
+                entries.setdefault(entry.name, key)
         if entries:
-            part = f" ({field.template})" if len(fields) > 1 else ""
-            yield f"{value.get('kind')} {_name(value)}{part}", entries
+            part = f" ({pod.template})" if len(pods) > 1 else ""
+            yield f"{document.kind} {_name(document)}{part}", entries
 
 
-def pod_claims(value: Any) -> Mapping[str, tuple[str, str]]:
+def pod_claims(document: YamlDocument) -> Mapping[str, tuple[str, str]]:
     """Return the kind and name of each claim of the first pod of an object with claims, by its name in the pod."""
-    return next((entries for _, entries in _claims_of(value)), {})
+    return next((entries for one in objects_of(document, "") for _, entries in _claims_of(one)), {})
 
 
 def has_pod(texts: Mapping[str, str]) -> bool:
     """Say whether a text has an object whose pods use claims."""
-    return any(pod_claims(document.value) for name, text in texts.items() for document in _documents(text, name))
+    return any(pod_claims(document) for name, text in texts.items() for document in _documents(text, name))
 
 
-def _drawable(claim: _Claim, label: str) -> Drawable:
-    sketch = _sketch(claim, claim.key[1])
-    return Drawable(label, Drawing(sketch=sketch), f"{claim.key[0]} {claim.key[1]}, {_counts(sketch)}")
+def _drawable(claim: Document, label: str) -> Drawable:
+    sketch = sketch_of(written_claim(claim).spec, _name(claim))
+    return Drawable(label, Drawing(sketch=sketch), f"{claim.kind} {_name(claim)}, {_counts(sketch)}")
 
 
-def _pod_drawable(claims: Mapping[str, _Claim], pod: str, name: str) -> Drawable:
+def _pod_drawable(claims: Mapping[str, Document], pod: str, name: str) -> Drawable:
     """Return the drawing of a pod with these claims, by their name in it."""
     if len(claims) == 1:
         ((entry, claim),) = claims.items()
         return replace(_drawable(claim, f"{pod}: claim {entry}"), is_pod=True)
-    sketch = pod_drawing(name, (_sketch(claim, entry) for entry, claim in claims.items()))
+    sketch = pod_drawing(name, (sketch_of(written_claim(claim).spec, entry) for entry, claim in claims.items()))
     detail = f"claims {listed(claims)}, {_counts(sketch)}"
     return Drawable(pod, Drawing(sketch=sketch), detail, is_pod=True)
-
-
-def _sketch(claim: _Claim, name: str) -> ClaimSketch:
-    return sketch_of(decoded_claim(claim.document, claim.source)[1], name)
 
 
 def _counts(sketch: ClaimSketch) -> str:
@@ -210,20 +184,5 @@ def _counts(sketch: ClaimSketch) -> str:
     return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
 
 
-def decoded_claim(document: YamlDocument, source: str = "") -> tuple[str, ResourceClaimSpec]:
-    """Return (name, spec) of a claim's or template's document. Raises ManifestError with its line."""
-    kind = document.value["kind"]
-    origin = Origin(source, document.number, kind, line=document.line())
-    try:
-        claim = decode_object(hub_document(document.value, kind), CLAIM_KINDS[kind], origin)
-    except ManifestError as error:
-        path = written_path(document.value, error.origin.path if error.origin else "")
-        place = with_fields(error.origin or origin, path=path, line=document.line(path))
-        raise ManifestError(error.message, origin=place) from None
-    return claim.metadata.name, claim.spec if kind == "ResourceClaim" else claim.spec.spec
-
-
-def _name(value: Mapping[str, Any]) -> str:
-    metadata = value.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return str(name or "claim")
+def _name(document: Document) -> str:
+    return str(value_at(document.value, "metadata.name") or "claim")

@@ -32,7 +32,7 @@ def set_up():
     from dra_lab.model.headroom import Bounded, Fit, Headroom
     from dra_lab.model.placement import PlacedPod
     from dra_lab.model.plan import PlanStatus
-    from dra_lab.model.question import Question
+    from dra_lab.model.workload import Question
     from dra_lab.pictures import charts
 
     hostile = "<img src=x onerror=alert(1)>"

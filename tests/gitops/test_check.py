@@ -19,7 +19,7 @@ from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.question import Question
+from dra_lab.model.workload import Question
 from dra_lab.words.document import as_text
 
 CLUSTER = load_cluster("sample:eks-p4d")
@@ -243,11 +243,11 @@ def test_the_recorded_answer_decides(pinned, answer, outcome, allowed):
     (folder / "plan.json").write_text(json.dumps({**record, "answer": answer}))
     found = [check_manifests(load_cluster(EKS), read_manifests([folder]), allow_worse=w) for w in (False, True)]
     last = [review.objects[-1] for review in found]
-    assert [(item.object, item.outcome.value) for item in last] == [
+    assert [(item.subject, item.fit.value) for item in last] == [
         ("export/gpu-nic-pairs", outcome),
         ("export/gpu-nic-pairs", allowed),
     ]
-    assert all(reason in last[0].reason for reason in answer["reasons"])
+    assert all(reason in last[0].sentence for reason in answer["reasons"])
 
 
 WHOLE = {"outcome": "fits", "asPlanned": True, "reasons": []}

@@ -116,22 +116,22 @@ def checked(folder, resource, release="1.36"):
 def test_a_documented_class_serves_the_resource_that_names_it(tmp_path):
     """The cluster lacks the class, its driver documents it: the pod is planned, and a Finding says so."""
     review, item = checked(tmp_path, NAMED.replace("CLASS", "gpu.example.com"))
-    assert item.outcome.value == "fits"
+    assert item.fit.value == "fits"
     assert [f.rule for f in review.findings if f.subject == "gpu.example.com"] == ["class-not-in-cluster"]
 
 
 def test_an_unknown_class_is_what_is_not_checked(tmp_path):
     _, item = checked(tmp_path, NAMED.replace("CLASS", "gpu.nowhere.example"))
-    assert item.outcome.value == "not-checked"
-    assert "the cluster has no class gpu.nowhere.example" in item.reason
-    assert "device plugin" not in item.reason
+    assert item.fit.value == "not-checked"
+    assert "the cluster has no class gpu.nowhere.example" in item.sentence
+    assert "device plugin" not in item.sentence
 
 
 def test_without_the_gate_no_class_serves_a_resource(tmp_path):
     """In 1.34 the gate is off: the answer names the gate and how to turn it on."""
     _, item = checked(tmp_path, NAMED.replace("CLASS", "gpu.example.com"), "1.34")
-    assert item.outcome.value == "not-checked"
-    assert "--feature-gates DRAExtendedResource=true" in item.reason
+    assert item.fit.value == "not-checked"
+    assert "--feature-gates DRAExtendedResource=true" in item.sentence
 
 
 @pytest.mark.parametrize("amount", ["0", "'0'", "0k", "null"])
@@ -188,7 +188,7 @@ ${MORE_LIMITS}
 def of_objects(folder, **texts):
     """Return the outcome and the reason of each object."""
     review = check_manifests(CLUSTER, read_manifests([write(folder, **texts)]))
-    return [(item.object, item.outcome.value, item.reason) for item in review.objects]
+    return [(item.subject, item.fit.value, item.sentence) for item in review.objects]
 
 
 @pytest.mark.parametrize("part", ["limits", "requests"])

@@ -171,7 +171,7 @@ spec: {selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com" && %s'}
 def outcomes(folder, cluster=CLUSTER):
     """Return the outcome of each object by `file: Kind/name`, and the rules of the findings."""
     review = check_manifests(cluster, read_manifests([folder]))
-    objects = {f"{Path(o.origin.source).relative_to(folder)}: {o.object}": o.outcome.value for o in review.objects}
+    objects = {f"{Path(o.origin.source).relative_to(folder)}: {o.subject}": o.fit.value for o in review.objects}
     return objects, [finding.rule for finding in review.findings]
 
 
@@ -194,7 +194,7 @@ def test_each_overlay_is_checked_with_its_own_template(folder, good, bad):
 def test_the_same_object_in_two_files_is_checked_once_and_counted_twice():
     folder = REPRO / "check-twice" / "env"
     review = check_manifests(load_cluster("sample:h100-pod"), read_manifests([folder]))
-    assert [item.outcome.value for item in review.objects] == ["fits", "fits"]
+    assert [item.fit.value for item in review.objects] == ["fits", "fits"]
     assert (len(review.reviewed), review.findings) == (1, ())
 
 

@@ -65,7 +65,7 @@ def reviewed(folder, cluster=CLUSTER, now=False, **texts):
 
 
 def outcomes(review):
-    return {item.object: item.outcome.value for item in review.objects}
+    return {item.subject: item.fit.value for item in review.objects}
 
 
 CASES = [
@@ -197,8 +197,8 @@ def test_a_template_that_a_controller_makes_is_named_with_its_maker(tmp_path):
     """The template of a ComputeDomain is in no file: its controller makes it, and the pod is not checked."""
     review = reviewed(tmp_path, domain=DOMAIN, work=DEPLOYMENT)
     (item,) = review.objects
-    assert item.outcome is FitState.NOT_CHECKED
-    assert "ResourceClaimTemplate 'pair' comes from the controller of ComputeDomain/fabric" in item.reason
+    assert item.fit is FitState.NOT_CHECKED
+    assert "ResourceClaimTemplate 'pair' comes from the controller of ComputeDomain/fabric" in item.sentence
 
 
 def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):

@@ -34,7 +34,7 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.question import Question
+from dra_lab.model.workload import Question
 from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.charts.look import VEGALITE
 from dra_lab.pictures.charts.node_charts import MOST_ROWS, of_nodes

@@ -14,10 +14,9 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import GoalRegret, PlacedPod, Placement, Regret
 from dra_lab.model.plan import Plan, PlanStatus, plan_of_pod
-from dra_lab.model.question import Question
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import Question, Workload
 from dra_lab.session import Session
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.answer_rows import why_row

@@ -15,10 +15,9 @@ from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded,
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.placement import PlacedPod
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import Question, Workload
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.answer_sentence import answer_sentence

@@ -11,8 +11,8 @@ from dra_lab import load_cluster
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Question
 from dra_lab.pictures.charts import chart
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.report import report_page

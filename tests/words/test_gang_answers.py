@@ -24,9 +24,8 @@ from dra_lab.model.headroom import Bounded, Fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workload import PodGroup, Workload
+from dra_lab.model.workload import PodGroup, Question, Workload
 from dra_lab.words import workload_words as words
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.plan_document import shared_table

@@ -14,10 +14,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.placement import PlacedPod
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import Question, Workload
 from dra_lab.planner.budget import Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.plan_fleet import plan_fleet

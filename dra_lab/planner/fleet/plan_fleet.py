@@ -14,9 +14,8 @@ from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GOALS, NODES, UNPLACED
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import Question, Workload
 from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.question import Clock, FleetProblem, FleetQuestion, Work, look_at

@@ -18,9 +18,8 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.placement import PlacedPod, SharedClaim
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.question import Question
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import Question, Workload
 from dra_lab.planner.arguments import hierarchy_of, workloads_given
 from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.master import GoalBound
