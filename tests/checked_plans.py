@@ -7,7 +7,6 @@ from dataclasses import replace
 from recounted_goals import wrong_goals, wrong_sums
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import release_of
 from dra_lab.planner.fleet import plan_fleet
@@ -36,7 +35,7 @@ def checked_fleet(cluster: Cluster, workloads, *, release=None, **options) -> Pl
 def broken_rules(cluster: Cluster, plan: Plan, release=None) -> list[str]:
     """Return the rules that a plan breaks on the cluster that it was made for, and what is wrong with its goals."""
     target = release_of(release, cluster.default_release)
-    if not plan.is_one_pod or plan.goal(UNPLACED):
+    if not plan.node_classes:
         world, recount = cluster, wrong_sums
     else:
         known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}

@@ -16,7 +16,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import NODES, UNPLACED, GoalValue
+from dra_lab.model.goals import GANGS, NODES, UNPLACED, GoalValue
 from dra_lab.model.headroom import NODE, Fit, Headroom
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import (
@@ -161,9 +161,9 @@ class Plan(Shown):
         return self.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
 
     @property
-    def is_one_pod(self) -> bool:
-        """Say whether one pod is asked for: then its nodes, its reasons and its search are known."""
-        return [(one.replicas, one.is_gang) for one in self.workloads] == [(1, False)]
+    def sums_over_pods(self) -> bool:
+        """Say whether the goals are sums over pods, of which the first ones count those without a place."""
+        return any(goal.goal.partition(" ")[0] in (UNPLACED, GANGS) for goal in self.goals)
 
     @property
     def replicas(self) -> int:

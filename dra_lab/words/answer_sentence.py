@@ -45,7 +45,7 @@ def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], 
     """
     if plan.status is PlanStatus.INFEASIBLE:
         return printable(_no_place(plan, cluster))
-    if not plan.fits or not plan.is_one_pod:
+    if not plan.fits or not plan.node_classes:
         return answer_sentence(plan, cluster)
     return printable(f"{_where(plan, cluster, brief=True)} Best on {named(plan.node)}, {proof_words(plan)}.")
 
@@ -54,7 +54,7 @@ def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     """Return whether everything has a place and where, or why not; of the proof only whether more fit."""
     reason = plan.shortfalls[0].message if plan.shortfalls else ""
     if plan.status is PlanStatus.EMPTY:
-        words = allocated_words(plan) or ("Nothing is drawn yet." if plan.is_one_pod else "No replicas are requested.")
+        words = allocated_words(plan) or ("Nothing is drawn yet." if plan.replicas else "No replicas are requested.")
     elif plan.status is PlanStatus.NOT_CHECKED:
         words = f"Not checked: {sentence(reason)}"
     elif plan.status is PlanStatus.STOPPED:
@@ -64,7 +64,7 @@ def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     elif plan.status is PlanStatus.INFEASIBLE:
         words = " ".join((_no_place(plan, cluster), *_help(plan)))
     else:
-        words = _where(plan, cluster) if plan.is_one_pod else _placed(plan)
+        words = _where(plan, cluster) if plan.node_classes else _placed(plan)
     return printable(words)
 
 
@@ -89,13 +89,13 @@ def allocated_words(plan: Plan) -> str:
 
 
 def _no_place(plan: Plan, cluster: Cluster | None) -> str:
-    if plan.is_one_pod:
-        why = cause(plan, cluster) or "No node can serve it."
-        begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
-        return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
     if len(plan.workloads) == len(plan.gangs) == 1:
         without = [sentence(sentence_case(one.message)) for one in plan.shortfalls if one.rule == "same"]
         return " ".join((_no_domain(plan, plan.gangs[0]), *without))
+    if plan.replicas == 1:
+        why = cause(plan, cluster) or "No node can serve it."
+        begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
+        return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
     least = plan.goal(UNPLACED)
     few = plan.objective == "nodes" and not (least and least.value == plan.replicas)
     misfit = "The replicas do not all fit" if few else "Not one replica fits"
@@ -117,8 +117,6 @@ def _no_domain(plan: Plan, gang: Workload) -> str:
 
 
 def _help(plan: Plan) -> Iterator[str]:
-    if not plan.is_one_pod:
-        return
     idle = len(plan.fitting_idle_nodes)
     waiting = next((c.title for c in plan.reasons.relaxations if c.kind == "idle"), "") if plan.reasons else ""
     # Where the first suggestion is to wait, it has the same number of nodes.
@@ -136,8 +134,6 @@ def _help(plan: Plan) -> Iterator[str]:
 
 def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
     total = sum(len(fit.members) for fit in plan.node_classes)
-    if not total:
-        return f"Fits on {plan.node}."
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
     exists = f"An allocation exists on {now:,} of {counted(total, 'node')}"
     if plan.start is Start.NEVER or (plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR):
@@ -164,6 +160,8 @@ def _placed(plan: Plan) -> str:
         if len(plan.pods) < plan.gangs[0].size:
             pods = f"{len(plan.pods):,} of {counted(plan.gangs[0].size, 'pod')}"
         return f"The gang fits{where}: {pods} on {counted(len(placed.nodes), 'node')}."
+    if len(plan.single_pods) == plan.replicas == 1:
+        return f"Fits on {plan.node}."
     if plan.start is Start.NEVER:
         # "placed" would say that the pods run
         counts = f"An allocation exists for {len(plan.pods):,} of {plan.replicas:,} replicas"
@@ -205,7 +203,7 @@ def _more(plan: Plan) -> str:
 
 def proof_sentence(plan: Plan, most: int | None = None) -> str:
     """Return what is proven of the alignment, of many pods with up to `most` open goals; "" if nothing is placed."""
-    if plan.is_one_pod and plan.fits:
+    if plan.goals and not plan.sums_over_pods:
         values = ", ".join([*map(goal_words, telling(plan.goals)), proof_words(plan)])
         return printable(f"Best on {plan.node}: {values}.")
     if not plan.pods or not plan.goals or plan.start is Start.NEVER:

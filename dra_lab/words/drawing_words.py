@@ -46,19 +46,22 @@ def plural(noun: str) -> str:
     return f"{head}{'es' if head.endswith('s') else 's'}{rest}"
 
 
-def request_sentence(sketch: ClaimSketch, cluster: Cluster | None = None) -> str:
+def request_sentence(sketch: ClaimSketch, cluster: Cluster | None = None, pods: int = 1) -> str:
     """Return the drawing in plain words: `You ask for 2 GPUs, each with its own NIC on the same PCIe root`.
 
-    "" for an empty drawing. Text from the cluster may be in it: escape it where it is shown.
+    "" for an empty drawing. With several `pods` it says what each of them asks for. Text from the cluster may be in it:
+    escape it where it is shown.
     """
     parts = [(claim.name, *_request_words(claim, cluster)) for claim in claims_of(sketch)]
     if not any(words for _, words, _ in parts):
         return ""
     if not sketch.claims:
-        return clean(" ".join((f"You ask for {parts[0][1]}.", *parts[0][2])))
+        who = "You ask for" if pods == 1 else f"Each of {pods:,} pods asks for"
+        return clean(" ".join((f"{who} {parts[0][1]}.", *parts[0][2])))
     count = _COUNTS.get(len(parts), str(len(parts)))
     words = (" ".join((f"{name}: {claim_words or 'nothing yet'}.", *rest)) for name, claim_words, rest in parts)
-    return clean(" ".join((f"The pod has {count} claims.", *words)))
+    who = "The pod has" if pods == 1 else f"Each of {pods:,} pods has"
+    return clean(" ".join((f"{who} {count} claims.", *words)))
 
 
 def _request_words(sketch: ClaimSketch, cluster: Cluster | None) -> tuple[str, tuple[str, ...]]:

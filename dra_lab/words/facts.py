@@ -69,9 +69,15 @@ def links_say_nothing(plan: Plan) -> bool:
 
 
 def regret(plan: Plan, found: FirstFit) -> dict[str, int]:
-    """Return, by goal, how much worse kube-scheduler's choice is than the plan's (negative: better); zeros left out."""
+    """Return, by goal, how much worse kube-scheduler's choice is than the plan's (negative: better); zeros left out.
+
+    If kube-scheduler was followed on some nodes only, the plan counts on these.
+    """
+    mine = {goal.goal: goal.value for goal in plan.goals}
+    if found is plan.first_fit:
+        mine |= {goal: ours for goal, (ours, _) in plan.against_first_fit.items()}
     values = {goal.goal: goal.value for goal in found.goals}
-    differences = {g.goal: values[g.goal] - g.value for g in plan.goals if g.goal in values}
+    differences = {goal: values[goal] - value for goal, value in mine.items() if goal in values}
     return {goal: difference for goal, difference in differences.items() if difference}
 
 
@@ -110,7 +116,7 @@ def telling(goals: Sequence[GoalValue]) -> Iterator[GoalValue]:
 
 def goal_meaning(goal: str, plan: Plan | None = None) -> str:
     """Return what a goal counts: for the one pod of a `plan`, else over many pods, with its priority if it has one."""
-    if plan is not None and plan.is_one_pod and goal in GOALS:
+    if plan is not None and not plan.sums_over_pods and goal in GOALS:
         return GOALS[goal]
     name, _, priority = goal.partition(" ")
     words = FLEET_GOALS.get(name) or GANG_GOALS.get(name, name)

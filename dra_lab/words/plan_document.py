@@ -11,8 +11,9 @@ from msgspec import Struct
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Headroom, LargestJob, Stranded
-from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedReplica
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, PlacedReplica
 from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.sketch import pod_drawing
 from dra_lab.model.workload import Workload
 from dra_lab.topology.locality import localities
 from dra_lab.topology.places import Locality, Place
@@ -147,8 +148,7 @@ def plan_parts(
     None names all.
     """
     yield from _first_parts(plan, cluster, after)
-    if plan.is_one_pod:
-        yield Words(request_sentence(plan.sketch, cluster))
+    yield from _requested(plan, cluster)
     yield Picture(picture)
     yield from _placed_parts(plan, cluster)
     if plan.pods:
@@ -176,6 +176,16 @@ def plan_parts(
         yield from (part for part in verdict_parts(verdicts) if not isinstance(part, Sentence))
 
 
+def _requested(plan: Plan, cluster: Cluster | None) -> Iterator[Words]:
+    """Yield what a pod of each group requests, with its name if there are several."""
+    groups = [(workload, group) for workload in plan.workloads for group in workload.pods]
+    for workload, group in groups:
+        drawn = plan.drawn or pod_drawing(group.name, group.claims)
+        words = request_sentence(drawn, cluster, workload.replicas * group.count)
+        name = workload.name if workload.size == 1 else f"{workload.name}/{group.name}"
+        yield Words(f"{name}: {words}" if len(groups) > 1 else words)
+
+
 def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Iterator[Part]:
     yield Sentence(answer_sentence(plan, cluster))
     if after.added is not None:
@@ -185,7 +195,7 @@ def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Itera
     if after.unread:
         yield Words(sentence(after.unread[0].upper() + after.unread[1:]))
     yield moves_table(plan.moves)
-    if len(plan.workloads) > 1 or not (plan.is_one_pod or plan.gangs):
+    if plan.replicas > 1:
         yield workloads_table(plan)
 
 
@@ -206,8 +216,8 @@ def _alone(after: AfterPlan) -> Iterator[Part]:
 
 
 def _placed_parts(plan: Plan, cluster: Cluster | None, most: int | None = None) -> Iterator[Part]:
-    if plan.is_one_pod:
-        yield devices_table(plan, cluster)
+    if len(plan.single_pods) == 1:
+        yield devices_table(plan.single_pods[0], cluster)
     elif plan.single_pods:
         yield _nodes_table(plan, most)
     if plan.replicas > 1 or most is None:
@@ -217,18 +227,18 @@ def _placed_parts(plan: Plan, cluster: Cluster | None, most: int | None = None) 
     yield shared_table(plan)
 
 
-def devices_table(plan: Plan, cluster: Cluster | None = None) -> Table:
-    """Return the devices of a plan: for which request, the model and the places, and what is taken of a shared one."""
-    here = localities(cluster, plan.node) if cluster is not None and plan.node in cluster.node_by_name else {}
+def devices_table(pod: PlacedPod, cluster: Cluster | None = None) -> Table:
+    """Return the devices of a pod: for which request, the model and the places, and what is taken of a shared one."""
+    here = localities(cluster, pod.node) if cluster is not None and pod.node in cluster.node_by_name else {}
     rows = []
-    for placement in plan.placements:
+    for placement in pod.devices:
         takes = ", ".join(f"{key} {amount}" for key, amount in placement.consumed.items())
         locality = here.get(placement.device)
         places = _places(locality) if here else ("", "", "")
         name = placement.device.device if locality is None else locality.name
         rows.append((placement.reference, name, *places, takes, str(placement.device)))
     columns = ("request", "device", "model", "NUMA node", "PCIe root", "takes", "published as")
-    return Table(columns, rows, f"Devices on {plan.node}")
+    return Table(columns, rows, f"Devices on {pod.node}")
 
 
 def _places(locality: Locality | None) -> tuple[str, str, str]:

@@ -128,16 +128,13 @@ def plan_outcome(plan: Plan) -> str:
     """Return whether everything has a place in a plan: fits, does-not-fit (proven), not-checked, or stopped."""
     if plan.status is PlanStatus.NOT_CHECKED:
         return NOT_CHECKED
-    if plan.is_one_pod:
-        refused = plan.status is PlanStatus.INFEASIBLE
-        held = plan.status is PlanStatus.EMPTY and bool(plan.allocated_claims)
-        return FITS if plan.fits or held else DOES_NOT_FIT if refused else STOPPED
-    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
-    missing = any(goal.value for goal in first) or not first
-    if plan.status is PlanStatus.EMPTY or (plan.status is not PlanStatus.STOPPED and not missing):
+    if plan.status is PlanStatus.EMPTY:
+        return FITS if plan.allocated_claims or not plan.replicas else STOPPED
+    missing = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED) and goal.value]
+    if plan.fits and not missing:
         return FITS
-    proven = any(goal.bound for goal in first)
-    return DOES_NOT_FIT if plan.status is PlanStatus.INFEASIBLE or proven else STOPPED
+    proven = plan.status is PlanStatus.INFEASIBLE or any(goal.bound for goal in missing)
+    return DOES_NOT_FIT if proven else STOPPED
 
 
 def pod_outcome(plan: Plan) -> str:
@@ -220,12 +217,10 @@ def _first_fit(plan: Plan, *, plain: bool) -> dict[str, Any] | None:
     found = plan.first_fit_plain if plain else plan.first_fit
     if found is None:
         return None
-    pairs = {goal: theirs - mine for goal, (mine, theirs) in plan.against_first_fit.items() if mine != theirs}
     shown: dict[str, Any] = plain_value(replace(found, pods=()))
     del shown["pods"]
-    devices = [plain_value(one) for one in found.placements] if plan.is_one_pod else []
-    more = {"devices": devices, "placed": dict(found.placed)}
-    return shown | more | {"regret": regret(plan, found) if plain or plan.is_one_pod else pairs}
+    devices = [] if plan.sums_over_pods else [plain_value(one) for one in found.placements]
+    return shown | {"devices": devices, "placed": dict(found.placed), "regret": regret(plan, found)}
 
 
 def _after(after: AfterPlan) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def scheduler_sentences(plan: Plan, simulated: Simulation | None = None) -> Iter
     If the manifest was `simulated` on every node, that replaces what happens on the node of the plan.
     """
     first_fit, plain = plan.first_fit, plan.first_fit_plain
-    if not plan.is_one_pod:
+    if plan.sums_over_pods:
         yield from _with_the_same_replicas(plan)
         return
     if simulated is not None and simulated.achieves is not None:
@@ -72,8 +72,7 @@ def scheduler_sentences(plan: Plan, simulated: Simulation | None = None) -> Iter
 def _with_the_same_replicas(plan: Plan) -> Iterator[str]:
     if plan.first_fit is None:
         return
-    pairs = {goal: values for goal, values in plan.against_first_fit.items() if values[0] != values[1]}
-    worse = [f"{goal_meaning(goal)} {theirs - mine:+,}" for goal, (mine, theirs) in pairs.items()]
+    worse = [f"{goal_meaning(goal)} {more:+,}" for goal, more in regret(plan, plan.first_fit).items()]
     difference = ", ".join(worse) or "as good"
     yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {difference}."
     yield from _bandwidth(plan)

@@ -49,7 +49,7 @@ def check_plan(
     if not found:
         found += _devices(cluster, plan, plan.with_devices, release)
         for title, fit in (("first fit", plan.first_fit), ("first fit of counts", plan.first_fit_plain)):
-            if fit is not None and plan.is_one_pod and fit.placements:
+            if fit is not None and plan.node_classes and fit.placements:
                 pod = changed(plan.pods[0], devices=fit.placements)
                 broken_rules = _devices(cluster, plan, [pod], release, links=False)
                 found += [replace(finding, subject=f"{title}: {finding.subject}") for finding in broken_rules]
@@ -105,7 +105,7 @@ def _devices(
     pods: list[tuple[str, PodRules]] = []
     for one in placed:
         group = f"{one.group}/shared" if isinstance(one, SharedClaim) else one.group
-        drawing = plan.sketch if plan.is_one_pod else drawings[one.workload, group]
+        drawing = plan.drawn or drawings[one.workload, group]
         pods.append((one.name, PodRules(nodes[one.node], in_use, drawing, one.devices)))
         pods[-1][1].hold()
     for subject, pod in pods:

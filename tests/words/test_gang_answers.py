@@ -54,7 +54,7 @@ def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | Non
 HEADROOM = (Fit("train", "domain", ("b", "r1"), Bounded(0, 0), Bounded(3, 3), 4, 4, ("2 nodes cordoned",)),)
 OPEN = plan(PlanStatus.FEASIBLE, gang(replicas=3), placed=1, bound=0)
 SENTENCES = {
-    "no gangs": (plan(PlanStatus.EMPTY), "No replicas are requested."),
+    "no gangs": (plan(PlanStatus.EMPTY, gang(replicas=0)), "No replicas are requested."),
     "no time": (plan(PlanStatus.STOPPED), "Not answered: there was not enough time."),
     "no rack": (
         plan(PlanStatus.INFEASIBLE, headroom=HEADROOM),
@@ -101,7 +101,7 @@ def test_claims_that_pods_share_are_named():
 
 
 OUTCOMES = {
-    "no gangs": (plan(PlanStatus.EMPTY), "fits"),
+    "no gangs": (plan(PlanStatus.EMPTY, gang(replicas=0)), "fits"),
     "placed": (plan(PlanStatus.FEASIBLE, placed=1), "fits"),
     "proven": (plan(PlanStatus.INFEASIBLE), "does-not-fit"),
     "a part, proven": (plan(PlanStatus.OPTIMAL, gang(replicas=3), placed=1), "does-not-fit"),
