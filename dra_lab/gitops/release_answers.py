@@ -81,38 +81,31 @@ _UNDECIDED = ReleaseAnswer("not decided", works=None, ended=True)
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared in several releases; `progress` is called with the name of each part before it begins."""
+    """What is compared in several releases, and the release of these answers.
+
+    `progress` is called with the name of each part before it begins. `deadline` (`time.monotonic`) ends all planning
+    together. The answers are those of all keys, or at least of `only` these.
+    """
 
     cluster: Cluster
     manifests: Manifests
+    release: KubernetesRelease
     now: bool
     allow_worse: bool
     progress: Callable[[str], None]
     cancel: threading.Event | None
+    deadline: float = 0.0
+    only: frozenset[Key] | None = None
 
     def answers(
         self, release: KubernetesRelease, deadline: float, only: Iterable[Key] | None = None
     ) -> Mapping[Key, ReleaseAnswer]:
-        """Return the answers in a release, of all keys or at least of `only` these.
-
-        `deadline` (`time.monotonic`) ends all planning together. Raises Cancelled once `cancel` is set, between two
-        parts.
-        """
-        return _ReleaseAnswers(self, release, deadline, None if only is None else frozenset(only)).every()
-
-
-@dataclass(frozen=True)
-class _ReleaseAnswers:
-    asked: Compared
-    release: KubernetesRelease
-    deadline: float
-    only: frozenset[Key] | None
-
-    @property
-    def cluster(self) -> Cluster:
-        return self.asked.cluster
+        """Return the answers in a release. Raises Cancelled once `cancel` is set, between two parts."""
+        keys = None if only is None else frozenset(only)
+        return replace(self, release=release, deadline=deadline, only=keys).every()
 
     def every(self) -> Mapping[Key, ReleaseAnswer]:
+        """Return the answers in the release."""
         parts: Mapping[str, Callable[[], Found]] = {
             HARDWARE: self._hardware,
             RULES: self._taint_rules,
@@ -125,9 +118,9 @@ class _ReleaseAnswers:
         found: dict[Key, ReleaseAnswer] = {}
         for name, part in parts.items():
             if self.only is None or any(key[0] == name for key in self.only):
-                if self.asked.cancel is not None and self.asked.cancel.is_set():
+                if self.cancel is not None and self.cancel.is_set():
                     raise Cancelled("the upgrade check was cancelled")
-                self.asked.progress(f"Kubernetes {self.release.version}: {name}")
+                self.progress(f"Kubernetes {self.release.version}: {name}")
                 found |= {(name, *key): answer for key, answer in part()}
         return found
 
@@ -190,7 +183,7 @@ class _ReleaseAnswers:
     # ---------------------------------------------------------------- taint rules and selectors
 
     def _taint_rules(self) -> Found:
-        written = {rule.metadata.name: rule for rule in written_rules(self.asked.manifests)}
+        written = {rule.metadata.name: rule for rule in written_rules(self.manifests)}
         for rule in ({rule.metadata.name: rule for rule in self.cluster.taint_rules} | written).values():
             effect = rule_effect(self.cluster, rule, self.release)
             evicted = tuple(pod.pod for pod in effect.pods if pod.evicted)
@@ -288,15 +281,14 @@ class _ReleaseAnswers:
     # ---------------------------------------------------------------- manifests
 
     def _files(self) -> Found:
-        asked = self.asked
-        if not asked.manifests.texts:
+        if not self.manifests.texts:
             return
         review = check_manifests(
-            asked.cluster,
-            asked.manifests,
+            self.cluster,
+            self.manifests,
             release=self.release,
-            now=asked.now,
-            allow_worse=asked.allow_worse,
+            now=self.now,
+            allow_worse=self.allow_worse,
             time_limit=self._left,
         )
         of_workloads = {(item.origin, item.subject) for item in review.reviewed}

@@ -119,7 +119,7 @@ def compare_releases(
 
     `progress` is called with the name of each part. Raises Cancelled once `cancel` is set, between two parts.
     """
-    asked = Compared(cluster, manifests, now, allow_worse, progress, cancel)
+    asked = Compared(cluster, manifests, start, now, allow_worse, progress, cancel)
     begun = time.monotonic()
     before = asked.answers(start, begun + time_limit / 2)
     after = asked.answers(target, begun + time_limit)

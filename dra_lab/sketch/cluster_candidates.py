@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.errors import CelError
-from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds, lookup_of
+from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds
 from dra_lab.index.device_kinds import stages_of_kinds
 from dra_lab.index.in_use import without_counters
 from dra_lab.index.node_index import node_index
@@ -78,22 +78,6 @@ def device_use(cluster: Cluster, item: PoolDevice) -> str:
         return "tainted"
     return "shared" if item.id in cluster.allocated.shares else "free"
 
-
-__all__ = [
-    "Candidates",
-    "all_devices",
-    "candidates",
-    "common_kind",
-    "count_cpus",
-    "count_free",
-    "count_tainted",
-    "is_guess",
-    "joined",
-    "kind_of_most",
-    "lookup_of",
-    "reference_candidates",
-    "taken_devices",
-]
 
 _MOST_CACHED = 64
 _IN_CLASS = (MATCH, SELECTOR, ERROR)

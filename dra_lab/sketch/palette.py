@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from dra_lab.drivers.kinds import device_label
 from dra_lab.drivers.profiles import documented_class, profile
-from dra_lab.index.catalogue import Shape, catalogue
+from dra_lab.index.catalogue import Shape, catalogue, lookup_of
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest, cel_selectors
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.driver_profile import DriverProfile, Offer
+from dra_lab.model.driver_profile import KINDS, DriverProfile, Offer
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
@@ -25,12 +25,10 @@ from dra_lab.sketch.cluster_candidates import (
     count_tainted,
     is_guess,
     kind_of_most,
-    lookup_of,
 )
 from dra_lab.sketch.kind_counts import are_partitions
 
 _GUESS = "kind guessed from names"
-_KIND_ORDER = {"gpu": 0, "nic": 1, "cpu": 2, "memory": 3, "other": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, .
     pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
     pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
     distinct = zip(_distinct_labels([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
-    return tuple(sorted(distinct, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
+    return tuple(sorted(distinct, key=lambda pair: (KINDS.index(pair[0].kind), pair[0].driver)))
 
 
 def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:

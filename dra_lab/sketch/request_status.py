@@ -11,6 +11,7 @@ from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers.kinds import device_label
 from dra_lab.drivers.profiles import documented_class
 from dra_lab.errors import CelError, UnsupportedFeature
+from dra_lab.index.catalogue import lookup_of
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -27,7 +28,6 @@ from dra_lab.sketch.cluster_candidates import (
     count_free,
     joined,
     kind_of_most,
-    lookup_of,
 )
 from dra_lab.sketch.kind_counts import are_partitions
 

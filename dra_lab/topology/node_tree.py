@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import KINDS
 from dra_lab.model.names import DeviceID
 from dra_lab.topology.locality import localities
 from dra_lab.topology.places import Locality
@@ -24,7 +25,6 @@ TREE_LEVELS = ("socket", "numaNode", "pcieRoot", "switch")
 UNKNOWN = "unknown"
 """The level of the branch that holds the devices without any known locality."""
 
-_KIND_ORDER = ("gpu", "nic", "cpu", "memory", "other")
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -62,7 +62,7 @@ def node_tree(cluster: Cluster, node_name: str) -> Branch:
 def device_order(locality: Locality) -> tuple[object, ...]:
     """Return the key that orders the devices of one place: kind, PCI address, natural order of the name, driver."""
     name = natural_order(locality.device.device)
-    return (_KIND_ORDER.index(locality.kind), locality.address.lower(), name, locality.device)
+    return (KINDS.index(locality.kind), locality.address.lower(), name, locality.device)
 
 
 def natural_order(text: str) -> tuple[str | int, ...]:

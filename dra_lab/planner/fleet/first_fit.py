@@ -104,7 +104,7 @@ class FirstFitPods:
                 where = node if self.site.nodes else self.site.parts[0].node
                 at = next(n for n, part in enumerate(self.site.parts) if (part.pod, part.node) == (pod, where))
                 while rest and not budget.reached:
-                    cluster = replace(parts[node], claims=(*parts[node].claims, *held))
+                    cluster = parts[node].with_objects(claims=(*parts[node].claims, *held))
                     try:
                         _, found = self.claims[pod].first_fit(self.fleet, cluster, node, f"pod-{len(held)}", budget)
                     except (Cancelled, UnsupportedFeature):
@@ -189,7 +189,7 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[PlacedPod]) -> bool:
     for replica in replicas:
         if trial.budget.reached:
             return False
-        cluster, claims = replace(part, claims=(*part.claims, *held)), trial.claims[replica.workload]
+        cluster, claims = part.with_objects(claims=(*part.claims, *held)), trial.claims[replica.workload]
         try:
             name = f"{replica.workload}-{replica.replica}"
             status, allocated = claims.first_fit(trial.fleet, cluster, node, name, trial.budget)
