@@ -40,18 +40,6 @@ def planned(*workloads):
     return checked_fleet(nodes(), workloads, release=R136, first_fit=False)
 
 
-def test_a_pod_of_several_claims_names_a_template_for_each():
-    plan = planned(Workload("both", (ONE, WIRE), replicas=2))
-    texts = bundle(Planned(nodes(), plan), TARGET, Wanted("deployment")).texts
-    shown = yaml.safe_load(texts["deployment-both.yaml"])
-    pod = shown["spec"]["template"]["spec"]
-    assert shown["spec"]["replicas"] == 2
-    assert [entry["resourceClaimTemplateName"] for entry in pod["resourceClaims"]] == ["both-one", "both-wire"]
-    assert [entry["name"] for entry in pod["resourceClaims"]] == ["one", "wire"]
-    assert pod["containers"][0]["resources"]["claims"] == [{"name": e["name"]} for e in pod["resourceClaims"]]
-    assert "resourceclaimtemplate-both-wire.yaml" in texts
-
-
 def test_a_pod_of_several_claims_is_written_as_its_drawing_is():
     """The templates and the entries have the names of an export of the pod alone."""
     plan = planned(Workload("both", (ONE, WIRE), replicas=1))
