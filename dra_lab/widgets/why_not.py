@@ -23,9 +23,9 @@ from dra_lab.planner.why.why_not import why_not
 from dra_lab.session import Session
 from dra_lab.session.answers import pods_of
 from dra_lab.topology.locality import device_names
-from dra_lab.widgets.answer_rows import node_labels
 from dra_lab.widgets.device_rows import FleetItem, fleet
 from dra_lab.widgets.session_view import Pane, Row, calls, latest_plan, on
+from dra_lab.widgets.verdict_row import node_labels
 from dra_lab.words.document import printable
 from dra_lab.words.drawing_words import nouns
 from dra_lab.words.facts import KINDS
