@@ -131,18 +131,6 @@ def asks_for_gangs(options: argparse.Namespace, one: ClaimOptions) -> bool:
     return asks_for_gang(one.claim, named=one.gang is None and bool(_gang_options(one)))
 
 
-def is_fleet(options: argparse.Namespace) -> bool:
-    """Return whether replicas are asked for; without, it is the plan of one claim.
-
-    Raises InputError without a --claim, with the examples of the sample.
-    """
-    if "claims" not in options:
-        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
-    first = options.claims[0]
-    drawn = only_workloads(plan_files(options).get(first.claim))
-    return len(options.claims) > 1 or first.replicas is not None or bool(drawn)
-
-
 def only_workloads(drawing: Drawing | None) -> tuple[PodDrawing, ...]:
     """Return the workloads of a plan file without a claim of its own that is drawn."""
     if drawing is None or drawing.sketch.requests:

@@ -15,8 +15,6 @@ from msgspec.structs import replace as changed
 from dra_lab.cli.claim_options import (
     MOST_REPLICAS,
     add_question,
-    is_fleet,
-    is_gang,
     namespace_of,
     refuse_node_of_replicas,
     refuse_options,
@@ -29,7 +27,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import NOT, add_output, add_write, print_findings, print_yaml, refuse_write, status_of
 from dra_lab.cli.plan_questions import plan_asked, plan_one
-from dra_lab.cli.workloads import Asked, GangInput, asked_of, asked_pod
+from dra_lab.cli.workloads import Asked, GangInput, asked_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
@@ -125,31 +123,31 @@ def _refuse_empty(source: str, requests: Sequence[object]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     refuse_write(options)
-    fleet = is_fleet(options)
-    if is_gang(options):
-        return _export(options, *_gang(options))
+    asked = asked_of(options)
+    if asked.gangs:
+        return _export(options, *_gang(options, asked))
     _refuse(options)
-    return _export(options, *_pods(options, fleet=fleet))
+    return _export(options, *_pods(options, asked))
 
 
-def _pods(options: argparse.Namespace, *, fleet: bool) -> tuple[Asked, Wanted]:
+def _pods(options: argparse.Namespace, asked: Asked) -> tuple[Asked, Wanted]:
     """Return the pods of a command, with the replicas that their files say, and what is written of them."""
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.workload_file import read_workload
 
     workload = read_workload(options.workload, options.template) if options.workload else None
-    asked, kind = None if fleet else asked_pod(options), "pod"
-    if asked is not None and asked.pod is not None:
+    kind = "pod"
+    if asked.pod is not None:
         _refuse_too_many(asked.pod.replicas, options.claim)
         options.claims = [options.claims[0]._replace(replicas=asked.pod.replicas)]
         kind = asked.pod.subject.partition("/")[0].lower() or "pod"
-    elif fleet and (len(options.claims) > 1 or options.claims[0].replicas != 1):
+    elif asked.drawing is None and (len(options.claims) > 1 or options.claims[0].replicas != 1):
         kind = "deployment"
     example = options.example or (kind if kind in _EXAMPLES else "deployment")
     wanted = Wanted(
         example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate
     )
-    pods = workload.pods if workload is not None and not is_fleet(options) else 1
+    pods = workload.pods if workload is not None and asked.drawing is not None else 1
     if pods > 1 and options.kind == "template" and not options.node:
         _refuse_too_many(pods, options.workload)
         print(
@@ -157,11 +155,10 @@ def _pods(options: argparse.Namespace, *, fleet: bool) -> tuple[Asked, Wanted]:
             file=sys.stderr,
         )
         options.claims = [options.claims[0]._replace(replicas=pods)]
-    if asked is None or is_fleet(options):
-        if options.node:
-            refuse_node_of_replicas()
-        asked = asked_of(options)
-    return asked, wanted
+    many = asked.alone is None or options.claims[0].replicas is not None
+    if many and options.node:
+        refuse_node_of_replicas()
+    return asked_of(options) if many and asked.alone is not None else asked, wanted
 
 
 def _export(options: argparse.Namespace, asked: Asked, wanted: Wanted) -> int:
@@ -271,7 +268,7 @@ def _parts(
 _SECONDS = 60.0
 
 
-def _gang(options: argparse.Namespace) -> tuple[Asked, Wanted]:
+def _gang(options: argparse.Namespace, asked: Asked) -> tuple[Asked, Wanted]:
     """Return the gang of a command, and what is written of it.
 
     Raises InputError for options that have no meaning for gangs.
@@ -279,7 +276,6 @@ def _gang(options: argparse.Namespace) -> tuple[Asked, Wanted]:
     from dra_lab.exports.bundle import Wanted
 
     _refuse_for_gang(options)
-    asked = asked_of(options)
     if len(asked.every) > 1:
         names = ", ".join(one.name for one in asked.every)
         raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")

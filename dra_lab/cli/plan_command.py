@@ -15,8 +15,6 @@ from msgspec.structs import replace as changed
 
 from dra_lab.cli.claim_options import (
     add_question,
-    is_fleet,
-    is_gang,
     refuse_node_of_replicas,
     refuse_options,
 )
@@ -30,7 +28,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output
 from dra_lab.cli.plan_questions import after_plan, plan_asked, started
-from dra_lab.cli.workloads import Asked, asked_of, asked_pod
+from dra_lab.cli.workloads import Asked, asked_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -103,11 +101,9 @@ def run(options: argparse.Namespace) -> int:
     """
     if "claims" not in options and any(layer.change == "drain" for layer in options.layers):
         return _print_moves(options)
-    alone = not is_fleet(options)
-    if is_gang(options):
+    asked = asked_of(options, alone=not options.make_room)
+    if asked.gangs:
         refuse_options(options)
-        alone = False
-    asked = asked_pod(options) if alone and not options.make_room else asked_of(options)
     if options.node and sum(one.replicas for one in asked.every) > 1:
         refuse_node_of_replicas()
     with command_waits() as (show, cancel):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace as changed
 
-from dra_lab.cli.claim_options import ClaimOptions, asks_for_gangs, only_workloads
+from dra_lab.cli.claim_options import ClaimOptions, asks_for_gangs, is_gang, only_workloads, what_to_try
 from dra_lab.cli.options import cluster_of, plan_files, refuse_node, refuse_pod, release_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Origin
@@ -84,14 +84,21 @@ class Asked(Struct, frozen=True):
         return changed(self, gangs=tuple(gangs))
 
 
-def asked_of(options: argparse.Namespace) -> Asked:
-    """Return the gangs and the other workloads of a command, each level found in a hierarchy of the cluster.
+def asked_of(options: argparse.Namespace, *, alone: bool = True) -> Asked:
+    """Return what a command asks for: one pod, claim or drawing if that is all, else gangs and other workloads.
 
-    A name that comes again gets a number. Raises InputError for levels that the cluster lacks, for pods that are
+    Each level is found in a hierarchy of the cluster, and a name that comes again gets a number. Without `alone`, one
+    pod is a workload too. Raises InputError without a --claim, for levels that the cluster lacks, for pods that are
     admitted to different nodes, and for what replicas cannot have: claims that are allocated already or that all share.
     """
     from dra_lab.topology.hierarchies import gang_with_levels
 
+    if "claims" not in options:
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
+    first = options.claims[0]
+    several = is_gang(options) or len(options.claims) > 1 or first.replicas is not None
+    if alone and not several and not only_workloads(plan_files(options).get(first.claim)):
+        return asked_pod(options)
     reading = _Reading(options)
     for one in options.claims:
         if asks_for_gangs(options, one):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from msgspec import Struct, field, json, structs
 
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import MARK, split_request
@@ -137,7 +136,7 @@ def manifest_files(
             spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
             named = f"{claim.metadata.name[:54].rstrip('-')}-{hashlib.sha256(json.encode(spec)).hexdigest()[:8]}"
             claim = structs.replace(claim, metadata=structs.replace(claim.metadata, name=named))
-        body, placed = _with_letters(drawn, compiled, dump_yaml(plain(claim, target)), target.kind)
+        body, placed = _with_letters(drawn, compiled, dump_yaml(plain(claim, target)))
         head = _header(part, drawn, target, compiled, notes, sketch.name if mark else "")
         file = f"{KINDS[target.kind].lower()}{f'-{claim.metadata.name}' if mark or several else ''}.yaml"
         texts[file] = head + body
@@ -164,33 +163,25 @@ def manifest_files(
 
 
 def _with_letters(
-    marks: Mapping[str, str], compiled: CompiledClaim, text: str, kind: str
+    marks: Mapping[str, str], compiled: CompiledClaim, text: str
 ) -> tuple[str, list[tuple[str, int, int]]]:
     """Put the drawing's letters beside the requests; return the text and (drawn request, first line, last line)."""
-    lines = text.split("\n")
-    node = next(load_yaml(text)).node
-    inner = ("spec",) if kind == "template" else ()
-    for step in ("spec", *inner, "devices", "requests") if compiled.spec.devices.requests else ():
-        node = next(value for key, value in node.value if key.value == step)
-    entries = node.value
+    lines, written = text.split("\n"), compiled.spec.devices.requests
+    if not written:
+        return text, []
+    begin = next(at for at, line in enumerate(lines) if line.strip() == "requests:") + 1
+    item = lines[begin].partition("-")[0] + "- "
+    inside = (item, f"{item[:-2]}  ")
+    end = next(
+        (at for at in range(begin, len(lines)) if lines[at] and not lines[at].startswith(inside)), len(lines) - 1
+    )
+    starts = [at for at in range(begin, end) if lines[at].startswith(item)]
     spans = []
-    for index, request in enumerate(compiled.spec.devices.requests):
+    for request, first, after in zip(written, starts, [*starts[1:], end], strict=True):
         drawn = split_request(compiled.origin[request.name])[0]
-        entry = entries[index]
-        first, last = int(entry.start_mark.line), _last_line(entry)
         lines[first] += f"  # {marks[drawn]}"
-        spans.append((drawn, first + 1, last + 1))
+        spans.append((drawn, first + 1, after))
     return "\n".join(lines), spans
-
-
-def _last_line(node: Any) -> int:
-    """Return the last line (from 0) on which something of a composed node stands."""
-    if isinstance(node.value, list) and node.value:
-        last = node.value[-1]
-        return _last_line(last[1] if isinstance(last, tuple) else last)
-    end = node.end_mark
-    # a block of text ends at the beginning of the line after it
-    return int(end.line) - 1 if end.column == 0 and end.line > node.start_mark.line else int(end.line)
 
 
 def _header(

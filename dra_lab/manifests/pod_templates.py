@@ -277,6 +277,11 @@ def _known(value: Object) -> Iterator[PodField]:
             yield PodField(path, spec, pods, counts, helper, kind == "DaemonSet")
 
 
+def matches(value: Any, pattern: str) -> Iterator[tuple[str, Any]]:
+    """Yield the paths of a pattern with their values; `*` is any key of a mapping and `[*]` any item of a list."""
+    return ((path, found) for path, found, _ in _matches(value, _STEP.findall(pattern), "", ()))
+
+
 def _matches(value: Any, steps: Sequence[str], path: str, bound: Bound) -> Iterator[tuple[str, Any, Bound]]:
     if not steps:
         yield path, value, bound

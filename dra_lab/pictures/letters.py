@@ -80,16 +80,3 @@ def request_signs(sketch: ClaimSketch, trace: Trace[FirstFit]) -> Mapping[tuple[
         sign = letters(sketch)[request.name]
         found |= {where: Sign(sign, count, at * count) for at, where in enumerate(own)}
     return found
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of `#rrggbb`, 0 to 1 (WCAG 2.2)."""
-    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    """Return the contrast ratio of two colours `#rrggbb`, 1 to 21 (WCAG 2.2)."""
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)

@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
 
 from dra_lab.errors import DraLabError
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import FIXED_GOALS, GoalValue
-from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.placement import FirstFit, FirstFitStatus
-from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.plan import Plan
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.pod_start import with_start
-from dra_lab.session import Session
 from dra_lab.sketch.links import link_words
-from dra_lab.widgets.part_rows import without_text
-from dra_lab.widgets.session_view import Row, latest_plan
-from dra_lab.words.answer_sentence import headline
+from dra_lab.widgets.session_view import Row
 from dra_lab.words.document import cell_words
-from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import GLOSSARY, goal_number, goal_words, search_end
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
-from dra_lab.words.scheduler_sentences import Simulation, scheduler_sentences
-from dra_lab.words.verdict import Fix, Tile, fixes, goal_title, tiles
-
-State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
-
-
-class ProgressRow(Row, frozen=True):
-    """How far a solve is: what to tell a person, and the best value so far in words."""
-
-    text: str
-    best_text: str = ""
-
-
-class AnswerRow(Row, frozen=True):
-    """The verdict: the drawing read back, the answer, what kube-scheduler does, the figures, the changes that help.
-
-    `stale` while they belong to what was drawn or loaded before; `differs` says that the picture can show a difference.
-
-    `previous` says which of the two it was, `trouble` why the present drawing has no answer, such as a selector that is
-    half written, `after` what goes on although the answer is there.
-    """
-
-    state: State = "empty"
-    sentence: str = ""
-    asked: str = ""
-    scheduler: str = ""
-    differs: bool = False
-    tiles: tuple[Tile, ...] = ()
-    fixes: tuple[Fix, ...] = ()
-    tried: str = ""
-    stale: bool = False
-    progress: ProgressRow | None = None
-    trouble: str = ""
-    previous: Literal["drawing", "cluster"] = "drawing"
-    after: str = ""
+from dra_lab.words.verdict import goal_title
 
 
 class GoalRow(Row, frozen=True):
@@ -99,55 +56,6 @@ class BadgeRow(Row, frozen=True):
     letter: str
     colour: str
     text_colour: str
-
-
-_STATES: dict[PlanStatus, State] = {
-    PlanStatus.OPTIMAL: "fits",
-    PlanStatus.FEASIBLE: "fits",
-    PlanStatus.INFEASIBLE: "misfit",
-    PlanStatus.STOPPED: "stopped",
-    PlanStatus.NOT_CHECKED: "stopped",
-    PlanStatus.EMPTY: "empty",
-}
-
-
-def answer_row(session: Session, simulated: Simulation | None) -> AnswerRow:
-    """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
-
-    Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.
-    """
-    plan, cluster, refusal = latest_plan(session), session.cluster, session.refusal
-    reported = progress_row(session.progress) if session.stale else None
-    trouble = without_text(str(refusal)) if refusal is not None and not session.stale else ""
-    if trouble and plan is None:
-        return AnswerRow(state="error", sentence=trouble)
-    if plan is None:
-        sentence = reported.text if reported else "Planning ..."
-        return AnswerRow(state="solving", sentence=sentence, progress=reported)
-    plan = with_start(plan, session.findings)
-    scheduler = " ".join(scheduler_sentences(plan, simulated)) if plan.fits else ""
-    tried = [*no_help_lines(plan.reasons)] if plan.reasons is not None else []
-    return AnswerRow(
-        state=_STATES[plan.status],
-        sentence=headline(plan, cluster, node_labels(cluster).__getitem__),
-        asked=request_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
-        scheduler=without_text(scheduler),
-        differs=any(found.goals or found.paths_differ for found in plan.regrets),
-        tiles=tiles(plan, session.copies, counting=session.sought == "copies", simulated=simulated),
-        fixes=fixes(plan, session.room),
-        tried=tried[0] if tried else "",
-        stale=session.stale or bool(trouble),
-        progress=reported,
-        trouble=trouble,
-    )
-
-
-@once_per_hardware
-def node_labels(cluster: Cluster) -> Mapping[str, str]:
-    """Return the name under which each node is shown: without what all of them begin and end with."""
-    from dra_lab.pictures.racks import short_labels
-
-    return dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
 
 
 def goal_rows(plan: Plan | None) -> tuple[GoalRow, ...]:
@@ -225,15 +133,6 @@ def _better(plan: Plan, goal: GoalValue) -> str:
             side = "better" if value > goal.value else "worse"
             return f"{abs(value - goal.value)} {side} than {words}"
     return ""
-
-
-def progress_row(progress: Any) -> ProgressRow:
-    """Return how far a solve is; None is a solve that has not told anything yet."""
-    if progress is None:
-        return ProgressRow(text="Planning ...")
-    best = f"best {progress.best}" if progress.best is not None else ""
-    bound = f"bound {progress.bound}" if progress.bound is not None else ""
-    return ProgressRow(text=progress.text, best_text=", ".join(filter(None, (best, bound))))
 
 
 class RegretRow(Row, frozen=True):

@@ -8,167 +8,26 @@ from typing import Any
 
 import traitlets
 
-from dra_lab.errors import Cancelled
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
 from dra_lab.model.layers import Layer, spans
-from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.session import Session
-from dra_lab.session.answers import Answer
 from dra_lab.session.comparing import Comparing
 from dra_lab.session.drawings import admitted
 from dra_lab.session.fleet import SessionFleet
-from dra_lab.session.gang_answers import GangAnswer
 from dra_lab.sources.files import confined
 from dra_lab.sources.samples import PREFIX
 from dra_lab.topology.locality import localities
-from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario_row
-from dra_lab.widgets.gang_rows import GangRow, gang_row, is_kueue, scheduler_row
+from dra_lab.widgets.gang_rows import GangRow, gang_row
 from dra_lab.widgets.session_view import Pane, Row, calls, on
-from dra_lab.words.answer_sentence import proof_sentence, verdict_and_values
-from dra_lab.words.document import printable
-from dra_lab.words.facts import FLEET_TERMS, GLOSSARY, counted, sentence
-from dra_lab.words.scheduler_sentences import scheduler_sentences
-from dra_lab.words.verdict import Tile, Tone
+from dra_lab.widgets.verdict_row import AnswerRow, fleet_answer_row
+from dra_lab.words.facts import FLEET_TERMS, counted
 from dra_lab.words.workload_words import (
     claim_words,
     more_number,
-    more_words,
-    request_words,
-    sharing_words,
-    stranded_words,
 )
-
-
-class FleetAnswerRow(Row, frozen=True):
-    """The answer to the fleet: what is asked, the verdict, its proof, what a scheduler does with a gang, the tiles.
-
-    `stale` while the answer is for another question; `working` says what goes on, "" if nothing; `gap` is how far the
-    plan is from its bound, as placed and most that may fit. `can_improve` if it was stopped before the proof.
-    """
-
-    state: State = "empty"
-    asked: str = ""
-    verdict: str = ""
-    proof: str = ""
-    scheduler: str = ""
-    tiles: tuple[Tile, ...] = ()
-    stale: bool = False
-    working: str = ""
-    gap: tuple[int, int] = (0, 0)
-    can_improve: bool = False
-    can_undo: bool = False
-    can_redo: bool = False
-
-
-def fleet_answer_row(session: Session) -> FleetAnswerRow:
-    """Return what is asked of the fleet of a session, and the answer so far."""
-    fleet, answer = session.fleet, session.fleet.answer
-    history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
-    common: dict[str, Any] = {"asked": request_words(fleet.workloads), **history}
-    if fleet.refusal is not None:
-        is_stopped = isinstance(fleet.refusal, Cancelled)
-        proof = str(fleet.refusal)
-        return FleetAnswerRow(state="error", verdict="No answer.", proof=proof, can_improve=is_stopped, **common)
-    if not fleet.workloads:
-        return FleetAnswerRow(verdict="Nothing to plan yet. Draw a claim in Plan, or add one from a file.", **common)
-    if answer is None:
-        return FleetAnswerRow(state="solving", verdict="Planning …", stale=True, working="Planning", **common)
-    is_current = fleet.is_current
-    pins = sum(sum(pod.pins.values()) for pod in answer.question.pods)
-    working = ""
-    if fleet.stale:
-        working = "Planning" if not is_current else _working_words(answer, session.progress)
-    placed = answer.figures["placed"]
-    verdict, values = verdict_and_values(answer.plan, answer.question.cluster)
-    return FleetAnswerRow(
-        state=_state(answer),
-        verdict=verdict,
-        proof=" ".join(filter(None, (values, _proof(answer.plan, pins)))),
-        scheduler=_scheduler(answer.plan, answer.gangs) if answer.gangs is not None and is_current else "",
-        tiles=_tiles(answer),
-        stale=not is_current,
-        working=working,
-        gap=(placed.value, placed.bound) if placed.bound is not None and placed.bound > placed.value else (0, 0),
-        can_improve=is_current and not fleet.stale and not answer.complete,
-        **common,
-    )
-
-
-def _proof(plan: Plan, pins: int) -> str:
-    """Return what is proven, the first reason if pods have no place, and what kube-scheduler does instead."""
-    reasons = [sentence(reason.message) for reason in plan.shortfalls[:1] if plan.fits]
-    pinned = f"{counted(pins, 'pod')} {'is' if pins == 1 else 'are'} pinned." if pins and not plan.proven else ""
-    scheduler = scheduler_sentences(plan) if plan.fits else ()
-    return printable(" ".join(filter(None, (proof_sentence(plan, most=2), pinned, *reasons, *scheduler))))
-
-
-def _scheduler(plan: Plan, gangs: GangAnswer) -> str:
-    """Return what stops the first gang in its queue, else what Kueue does with it."""
-    name = plan.gangs[0].name if plan.gangs else ""
-    verdicts = gangs.verdicts.get(name)
-    if isinstance(verdicts, GangVerdicts) and verdicts.quota.row.says in STOPS:
-        return printable(f"Quota stops it: {verdicts.quota.row.sentence}")
-    if plan.status is PlanStatus.INFEASIBLE:
-        return ""  # no scheduler can do what is impossible
-    kueue = next((one for one in gangs.choices.get(name, ()) if is_kueue(one)), None)
-    return scheduler_row(kueue).text if kueue is not None and kueue.replay.domains else ""
-
-
-def _working_words(answer: Answer, progress: Any) -> str:
-    if answer.gangs is not None and answer.gangs.nodes:
-        wanted = len(answer.plan.gangs)
-        if len(answer.gangs.total) < wanted:
-            return "Counting how many more gangs fit"
-        return "Simulating schedulers" if len(answer.gangs.choices) < wanted else "Finding what is stranded"
-    if answer.headroom:
-        return "Finding what is stranded" if answer.stranded is None else "Comparing with kube-scheduler"
-    if answer.plan.proven:
-        return "Counting how many more fit"
-    text = getattr(progress, "text", "")
-    return f"Improving: {text}" if text else "Improving"
-
-
-def _state(answer: Answer) -> State:
-    plan = answer.plan
-    if plan.status is PlanStatus.EMPTY:
-        return "empty"
-    if not plan.pods:
-        return "misfit" if plan.proven else "stopped"
-    return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
-
-
-def _tiles(answer: Answer) -> tuple[Tile, ...]:
-    placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
-    tone: Tone = "ok" if placed == wanted else "warn"
-    tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
-    for headroom in answer.headroom[:2]:
-        head, comma, proof = more_words(headroom).partition(" more")
-        name = f" {headroom.workload}" if len(answer.headroom) > 1 else ""
-        tiles.append(_tile(f"{head}{name}", f"more fit{proof}" if comma else "", "More pods that fit", "more"))
-    tiles += _gang_tiles(answer, answer.gangs) if answer.gangs is not None else []
-    for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
-        tones: Tone = "plain" if value.startswith("0 ") else "warn"
-        tiles.append(_tile(value, caption, "Stranded devices", "stranded", tones))
-    return tuple(tiles)
-
-
-def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain") -> Tile:
-    return Tile(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[term],))
-
-
-def _gang_tiles(answer: Answer, gangs: GangAnswer) -> list[Tile]:
-    several, tiles = len(gangs.more) > 1, []
-    for name, more in [*gangs.more.items()][:2]:
-        drawn = answer.drawn(name).gang
-        same = f" {sharing_words(drawn.same, 'these', short=True)}" if drawn is not None and drawn.same else ""
-        head = f"{more.count.value if same else more.count} more{f' {name}' if several else ''}"
-        proof = ", proven" if more.proven else ""
-        tiles.append(_tile(head, f"gangs fit{same}{proof}", "More gangs", "more gangs"))
-    return tiles
 
 
 class WorkloadRow(Row, frozen=True):
@@ -215,11 +74,13 @@ class ScenarioTable(Row, frozen=True):
 class FleetMode(Pane):
     """The fleet and the answer to it; it has no values before the mode is shown for the first time."""
 
-    fleet_answer = traitlets.Dict().tag(sync=True, value=FleetAnswerRow)
+    fleet_answer = traitlets.Dict().tag(sync=True, value=AnswerRow)
     fleet_workloads: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[WorkloadRow])
     fleet_layers: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[LayerRow])
     fleet_terms = traitlets.Dict(FLEET_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
     fleet_scenarios = traitlets.Dict().tag(sync=True, value=ScenarioTable)
+    can_undo = traitlets.Bool(False).tag(sync=True)
+    can_redo = traitlets.Bool(False).tag(sync=True)
 
     only_in = "fleet"
 
@@ -245,6 +106,8 @@ class FleetMode(Pane):
                 for places in [range(span.first, span.first + span.count)]
             ],
             fleet_scenarios=_scenarios(session),
+            can_undo=session.history.can_undo,
+            can_redo=session.history.can_redo,
         )
 
     # ------------------------------------------------------------ what the person did

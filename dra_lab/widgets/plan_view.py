@@ -18,16 +18,13 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
 from dra_lab.session.preparing import moved_layers
 from dra_lab.widgets.answer_rows import (
-    AnswerRow,
     BadgeRow,
     GoalRow,
     RegretRow,
     SuggestionRow,
     WhyRow,
-    answer_row,
     badge_rows,
     goal_rows,
-    progress_row,
     reasons_of,
     regret_row,
     suggestion_rows,
@@ -56,6 +53,7 @@ from dra_lab.widgets.session_view import (
     on,
     wire,
 )
+from dra_lab.widgets.verdict_row import AnswerRow, answer_row, progress_row
 from dra_lab.widgets.why_not import MovesPane, Why
 from dra_lab.words.verdict import MAKE_ROOM
 

@@ -59,7 +59,7 @@ class Fleet(Planner):
 
     def planned(self) -> None:
         """Wait until the fleet is planned, and the screen shows that answer."""
-        done = "not lab.fleet.stale and lab.fleet.answer.complete and lab.plan_view.fleet_answer['verdict']"
+        done = "not lab.fleet.stale and lab.fleet.answer.complete and lab.plan_view.fleet_answer['sentence']"
         verdict = self.pane.locator("h2")
         until(lambda: self.lab.eval(done) == (verdict.text_content() or "-"), "the fleet is planned")
 

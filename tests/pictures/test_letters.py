@@ -8,7 +8,7 @@ import pytest
 from small_plans import SKETCH, request
 
 from dra_lab import ClaimSketch
-from dra_lab.pictures.letters import PALETTE, Colour, colours, contrast, letter, letters
+from dra_lab.pictures.letters import PALETTE, Colour, colours, letter, letters
 from dra_lab.pictures.svg_elements import DARK, LIGHT, style_sheet
 
 
@@ -19,6 +19,19 @@ def test_letters_count_like_columns_of_a_table(index: int, expected: str):
 
 def test_requests_get_letters_in_the_order_of_the_drawing():
     assert letters(SKETCH) == {"gpu": "A", "nic": "B"}
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of `#rrggbb`, 0 to 1 (WCAG 2.2)."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours `#rrggbb`, 1 to 21 (WCAG 2.2)."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
 
 
 @pytest.mark.parametrize("colour", PALETTE, ids=lambda colour: colour.name)

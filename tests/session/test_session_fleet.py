@@ -8,7 +8,7 @@ from dra_lab.errors import InputError, SketchError
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.session.preparing import moved_layers
 from dra_lab.sources.drawing_files import read_drawing
-from dra_lab.widgets.fleet_mode import fleet_answer_row
+from dra_lab.widgets.verdict_row import fleet_answer_row
 from dra_lab.words.verdict import MAKE_ROOM, fixes
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -248,8 +248,8 @@ def test_a_level_that_the_cluster_lacks_is_a_message(gang):
     gang.show_mode("fleet")
     gang.wait()
     row = fleet_answer_row(gang)
-    assert (row.state, row.verdict) == ("error", "No answer.")
-    assert row.proof == "gang 'eight-pairs': no hierarchy has 'leaf switch'; there are: zone: zone"
+    assert row.state == "error"
+    assert row.sentence == "gang 'eight-pairs': no hierarchy has 'leaf switch'; there are: zone: zone"
 
 
 def test_the_answer_comes_again_when_the_cluster_does(gang):

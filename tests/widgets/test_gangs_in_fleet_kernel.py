@@ -136,7 +136,7 @@ def test_ordinary_pods_are_planned_beside_a_gang(fleet):
     session.fleet.add(session.sketch, 1, "single")
     session.fleet.plan()
     assert view.fleet_answer["tiles"][0]["value"] == "4 of 4"
-    assert "1 of 1 gang and 1 of 1 other pod placed" in view.fleet_answer["verdict"]
+    assert "1 of 1 gang and 1 of 1 other pod placed" in view.fleet_answer["sentence"]
 
 
 def test_pinned_pods_beside_a_gang_are_refused(fleet):
@@ -147,7 +147,7 @@ def test_pinned_pods_beside_a_gang_are_refused(fleet):
     session.fleet.pin("single", "h100-03")
     fleet_answered(session)
     assert view.fleet_answer["state"] == "error"
-    assert "single: a plan with gangs takes no pinned pods. Unpin them" in view.fleet_answer["proof"]
+    assert "single: a plan with gangs takes no pinned pods. Unpin them" in view.fleet_answer["sentence"]
 
 
 def test_levels_of_several_hierarchies_have_a_price():
@@ -162,7 +162,7 @@ def test_levels_of_several_hierarchies_have_a_price():
     session.close()
     Widget.close_all()
     assert levels == ["node", "NVLink partition", "zone", "none"]
-    assert "No NVLink partition has all 14 pods of the gang, proven." in view.fleet_answer["verdict"]
+    assert "No NVLink partition has all 14 pods of the gang, proven." in view.fleet_answer["sentence"]
 
 
 PAIRS = "tests/golden/inputs/two-pairs.dralab.yaml"
@@ -222,7 +222,7 @@ def test_the_answer_marks_the_rails_and_does_not_exclude_gangs_on_other_rails(ra
     session, canvas, view = rails
     (same,) = planned(session, canvas).same
     values = f"rails {same.values[0]} and {same.values[1]}"
-    assert view.fleet_answer["verdict"] == f"The gang fits in spine-1/leaf-2: 3 pods on 3 nodes, on {values}."
+    assert view.fleet_answer["sentence"] == f"The gang fits in spine-1/leaf-2: 3 pods on 3 nodes, on {values}."
     assert view.fleet_answer["proof"].startswith("The rails are inferred from dra.net/pciAddress")
     assert canvas.gang["values"] == values
     (table,) = view.fleet_rails
@@ -293,7 +293,7 @@ def test_published_rails_are_offered_by_their_name():
     (same,) = planned(session, canvas).same
     assert (same.attribute, same.inferred) == ("dra.net/rail", False)
     assert canvas.gang["sames"][0] == {"name": "rail", "label": "rail", "requests": ["nic"]}
-    assert view.fleet_answer["verdict"].endswith(f"on rails {same.values[0]} and {same.values[1]}.")
+    assert view.fleet_answer["sentence"].endswith(f"on rails {same.values[0]} and {same.values[1]}.")
     session.close()
     Widget.close_all()
 
@@ -302,7 +302,7 @@ def test_values_that_are_no_rails_are_called_values(rails):
     session, canvas, view = rails
     (same,) = planned(session, canvas, same=["dra.net/numaNode"]).same
     assert view.fleet_answer["asked"].endswith("with the same values of numaNode (2 gpu + 2 nic).")
-    assert view.fleet_answer["verdict"].endswith(f"with the value {same.values[0]}.")
+    assert view.fleet_answer["sentence"].endswith(f"with the value {same.values[0]}.")
     assert view.fleet_domains["title"].endswith("with these values of numaNode")
 
 

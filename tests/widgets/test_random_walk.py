@@ -136,7 +136,7 @@ class Walk:
         if not fleet.is_current or fleet.answer.question.pods != fleet.workloads:
             return ["the fleet is of other workloads or another cluster"]
         said = verdict_sentence(fleet.answer.plan, fleet.answer.question.cluster)
-        return [] if row["verdict"] == said else [f"the verdict is {row['verdict']!r}, the answer {said!r}"]
+        return [] if row["sentence"] == said else [f"the verdict is {row['sentence']!r}, the answer {said!r}"]
 
     def close(self) -> None:
         """End every thread."""

@@ -41,7 +41,7 @@ describe("bars", () => {
     return mount(widget, {
       ...PLAN,
       mode: "fleet",
-      fleet_answer: { state: "fits", verdict: "All 3 pods fit.", gap: [3, 4], working: "" },
+      fleet_answer: { state: "fits", sentence: "All 3 pods fit.", gap: [3, 4] },
       fleet_workloads: [{ name: "large", detail: "4 gpu", wanted: 3, placed: 3, more: "1" }],
       fleet_layers: [{ words: "Drain n7", problem: "there is no node 'n7'" }],
       fleet_bars: { kind: "gpu", by: "nodes", kinds: [["gpu", "GPUs"]], groupings: [["nodes", "nodes"]], rows: many },
@@ -97,7 +97,7 @@ describe("domains", () => {
     const shown = mount(widget, {
       ...PLAN,
       mode: "fleet",
-      fleet_answer: { state: "fits", verdict: "All 4 pods fit in rack r1." },
+      fleet_answer: { state: "fits", sentence: "All 4 pods fit in rack r1." },
       fleet_workloads: [{ name: "train", detail: "4 gpu", wanted: 1, placed: 1, more: "1", gang: GANG }],
       fleet_domains: { gang: "train", gangs: ["train"], level: "rack", title: "Pods of train", rows: [...rows] },
       ...more,

@@ -13,7 +13,7 @@ test("everything that a view began ends with it", () => {
 
 test("the strip is never blank, whatever is known", async () => {
   const { el, model } = plan({ answer: {} });
-  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Nothing drawn");
+  expect(el.querySelector(".dra-sentence")!.textContent).toBe("Nothing is asked");
   for (const state of ["misfit", "error", "stopped", "solving", "fits"] as const) {
     model.set("answer", { state });
     await drawn();

@@ -18,6 +18,8 @@ export const PLAN: PlanViewModel = {
   moves: {},
   moves_kind: "",
   moves_width: 0,
+  can_undo: false,
+  can_redo: false,
   fleet_answer: {},
   fleet_domain: "",
   fleet_domain_card: {},

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from msgspec import Struct
-
 from dra_lab.exports.gangs.pod_group import POD_GROUPS, not_by_default
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.pod_templates import pod_fields
+from dra_lab.manifests.pod_templates import matches, pod_fields
 from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.queues import KUEUE_VERSION
@@ -104,11 +102,6 @@ _UPSTREAM = "scheduling.k8s.io/"
 _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
-class _Place(Struct, frozen=True):
-    path: str
-    value: Mapping[str, Any]
-
-
 def scheduler_fields(document: Mapping[str, Any], at: At, release: KubernetesRelease) -> tuple[Finding, ...]:
     """Return a Finding for each field, annotation or version of scheduling that is called otherwise or is not served.
 
@@ -150,21 +143,21 @@ def _versions(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
 def _fields(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
     for path, known in FIELDS.get((version, kind), {}).items():
-        for place in _places(document, path):
-            for name in place.value:
+        for place, value in matches(document, path):
+            for name in value if isinstance(value, Mapping) else ():
                 if name in known:
                     continue
                 right = RENAMED.get((kind, name)) or next(iter(get_close_matches(str(name), known, 1, 0.75)), "")
                 message = f"{kind} of {version} has no field {name}"
                 advice = f"Did you mean {right}?" if right else f"It has: {', '.join(known)}."
-                where = at(f"{place.path}.{name}")
+                where = at(f"{place}.{name}")
                 yield Finding("scheduler-field-unknown", _ERROR, where.object, message, advice, where)
     if (version, kind) == ("batch.volcano.sh/v1alpha1", "Job"):
-        for place in _places(document, "spec.tasks[*]"):
-            if place.value.get("topologyPolicy") not in (None, "", "none"):
+        for place, policy in matches(document, "spec.tasks[*].topologyPolicy"):
+            if policy not in (None, "", "none"):
                 message = "topologyPolicy is about the NUMA nodes of one server and keeps no pods together"
                 advice = "For racks and blocks, did you mean networkTopology or partitionPolicy?"
-                where = at(f"{place.path}.topologyPolicy")
+                where = at(place)
                 yield Finding("scheduler-field-other", _WARNING, where.object, message, advice, where)
     if version.startswith("grove.io/"):
         for path in _pack_domains(document, "", 0):
@@ -201,20 +194,6 @@ def _kueue_values(texts: Mapping[str, Any], where: Origin) -> Iterator[Finding]:
         message = "Kueue spreads groups of pods only with its gate TASTopologySpreading, which is alpha and off"
         advice = "dra-lab plans without it; with the gate, Kueue may choose another domain."
         yield Finding("scheduler-annotation-alpha", _NOTE, where.object, message, advice, where)
-
-
-def _places(document: Mapping[str, Any], path: str) -> Iterator[_Place]:
-    """Yield the mappings that a path leads to; `[*]` stands for every item of a list."""
-    head, star, rest = path.partition("[*]")
-    value = value_at(document, head)
-    if not star:
-        if isinstance(value, Mapping):
-            yield _Place(head, value)
-        return
-    for index, item in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(item, Mapping):
-            for place in _places(item, rest.removeprefix(".")) if rest else (_Place("", item),):
-                yield _Place(".".join(filter(None, (f"{head}[{index}]", place.path))), place.value)
 
 
 def _pack_domains(value: Any, path: str, depth: int) -> Iterator[str]:

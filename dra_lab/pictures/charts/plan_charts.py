@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -203,20 +203,6 @@ _LEAST = 0.06
 """The part of the longest bar below which a part has no room for its words."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """One scenario: replicas placed by workload, how many were wanted, and what is known about more of them."""
-
-    scenario: str
-    placed: Mapping[str, int]
-    wanted: int
-    more_words: str
-
-    @property
-    def count(self) -> int:
-        return sum(self.placed.values())
-
-
 def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     """Return a bar for each scenario, in their order: the replicas that are placed, by workload.
 
@@ -226,58 +212,52 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     from dra_lab.pictures.charts.look import empty, finish
 
     heading = "Replicas placed, by scenario and workload"
-    found = [
-        _Placed(answer.scenario, {}, 0, f"not answered: {answer.error}")
-        if answer.plan is None
-        else _Placed(answer.scenario, dict(answer.plan.placed), answer.plan.replicas, _open(answer.plan))
-        for answer in answers
-    ]
+    found = [_placed(answer) for answer in answers]
     if not found:
         return empty(heading, "Nothing to show. Give the answers of plan_scenarios.")
-    names = list(dict.fromkeys(name for one in found for name in one.placed))
-    head = ("scenario", *map(clean, names), "placed", "wanted", "")
-    plain = plain_table(
-        head, [[o.scenario, *(o.placed.get(n) for n in names), o.count, o.wanted, o.more_words] for o in found]
-    )
+    names = list(dict.fromkeys(name for _, placed, _, _ in found for name in placed))
+    rows = [
+        [scenario, *map(placed.get, names), sum(placed.values()), wanted, words]
+        for scenario, placed, wanted, words in found
+    ]
+    plain = plain_table(("scenario", *map(clean, names), "placed", "wanted", ""), rows)
     return finish(_scenario_bars(found, names), heading, (), plain)
 
 
-def _open(plan: Plan) -> str:
-    """Say how many replicas may fit at most, where it is not proven that no more do."""
+_Placed = tuple[str, Mapping[str, int], int, str]
+"""A scenario: replicas placed by workload, how many were wanted, and what is known about more of them."""
+
+
+def _placed(answer: ScenarioAnswer) -> _Placed:
+    plan = answer.plan
+    if plan is None:
+        return answer.scenario, {}, 0, f"not answered: {answer.error}"
     missing = plan.goal(UNPLACED)
     if missing is None:
-        return "" if plan.proven else "not proven"
-    if missing.proven:
-        return ""
-    return "more may fit" if missing.bound is None else f"at most {plan.replicas - missing.bound:,}"
+        words = "" if plan.proven else "not proven"
+    elif missing.proven:
+        words = ""
+    else:
+        words = "more may fit" if missing.bound is None else f"at most {plan.replicas - missing.bound:,}"
+    return answer.scenario, plan.placed, plan.replicas, words
 
 
-def _scenario_rows(found: Sequence[_Placed], states: Mapping[str, ChartState]) -> list[dict[str, Any]]:
-    longest = max((one.count for one in found), default=0) or 1
-    rows = []
-    for at, one in enumerate(found):
-        here, begin = {"row": at, "scenario": clean(one.scenario)}, 0
+def _scenario_rows(
+    found: Sequence[_Placed], states: Mapping[str, ChartState], longest: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the parts of the bars, and the words behind them."""
+    rows, ends = list[dict[str, Any]](), list[dict[str, Any]]()
+    for at, (scenario, placed, wanted, more) in enumerate(found):
+        here, begin = {"row": at, "scenario": clean(scenario)}, 0
         for name, state in states.items():
-            count = one.placed.get(name, 0)
-            words = f"{state.letter} {count:,}" if count / longest >= _LEAST else ""
-            part = {"from": begin, "to": begin + count, "replicas": count, "workload": state.legend, "words": words}
-            rows += [{**here, **part, "ink": state.text}] if count else []
-            begin += count
-    return rows
-
-
-def _ends(found: Sequence[_Placed]) -> list[dict[str, Any]]:
-    return [
-        {
-            "row": at,
-            "scenario": clean(one.scenario),
-            "to": one.count,
-            "words": clean(
-                ", ".join(filter(None, (f"{one.count:,} of {one.wanted:,}" if one.wanted else "", one.more_words)))
-            ),
-        }
-        for at, one in enumerate(found)
-    ]
+            if count := placed.get(name, 0):
+                words = f"{state.letter} {count:,}" if count / longest >= _LEAST else ""
+                part = {"from": begin, "to": begin + count, "replicas": count, "workload": state.legend, "words": words}
+                rows.append({**here, **part, "ink": state.text})
+                begin += count
+        words = ", ".join(filter(None, (f"{begin:,} of {wanted:,}" if wanted else "", more)))
+        ends.append({**here, "to": begin, "words": clean(words)})
+    return rows, ends
 
 
 def _scenario_bars(found: Sequence[_Placed], names: Sequence[str]) -> alt.TopLevelMixin:
@@ -289,7 +269,8 @@ def _scenario_bars(found: Sequence[_Placed], names: Sequence[str]) -> alt.TopLev
         name: ChartState(letter(at), clean(name), colour.fill, colour.text)
         for at, (name, colour) in enumerate(zip(names, cycle(PALETTE), strict=False))
     }
-    most = max((one.count for one in found), default=0) or 1
+    most = max((sum(placed.values()) for _, placed, _, _ in found), default=0) or 1
+    rows, words = _scenario_rows(found, states, most)
     side = alt.Y("scenario:N", sort=by_row(), title="scenario", axis=side_axis(labelLimit=220))
     scale = alt.Scale(domain=[0, most * 1.35], nice=False)
     amount = alt.X("from:Q", title="replicas placed", scale=scale, axis=alt.Axis(tickMinStep=1, format=",d"))
@@ -306,7 +287,7 @@ def _scenario_bars(found: Sequence[_Placed], names: Sequence[str]) -> alt.TopLev
         x=alt.X("middle:Q", scale=scale), text="words:N", color=alt.Color("ink:N", scale=None)
     )
     texts = texts.transform_calculate(middle="(datum.from + datum.to) / 2")
-    ends = alt.Chart(data_of(_ends(found))).mark_text(align="left", dx=6, fontSize=11, color=ink())
+    ends = alt.Chart(data_of(words)).mark_text(align="left", dx=6, fontSize=11, color=ink())
     behind = ends.encode(y=side, x=alt.X("to:Q", scale=scale), text="words:N")
-    placed = alt.layer(bars, texts, data=data_of(_scenario_rows(found, states)))
+    placed = alt.layer(bars, texts, data=data_of(rows))
     return alt.layer(placed, behind).properties(width=_SCENARIO_WIDTH, height={"step": _ROW})

@@ -135,7 +135,7 @@ export function Workloads() {
   const channel = useChannel();
   const rows = useTrait("fleet_workloads");
   const shown = useShownGang();
-  const { canUndo = false, canRedo = false } = useTrait("fleet_answer");
+  const [canUndo, canRedo] = [useTrait("can_undo"), useTrait("can_redo")];
   return (
     <section className="dra-stack" aria-label="Workloads">
       <div className="dra-row">

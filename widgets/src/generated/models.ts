@@ -56,8 +56,11 @@ export interface AnswerRow {
   stale?: boolean;
   progress?: ProgressRow | null;
   trouble?: string;
-  previous?: "cluster" | "drawing";
+  previous?: "cluster" | "drawing" | "question";
   after?: string;
+  proof?: string;
+  gap?: [number, number];
+  canImprove?: boolean;
 }
 
 export interface AskRow {
@@ -412,21 +415,6 @@ export interface Fleet {
   total?: number;
   best?: string;
   heat?: HeatMap;
-}
-
-export interface FleetAnswerRow {
-  state?: "empty" | "error" | "fits" | "misfit" | "solving" | "stopped";
-  asked?: string;
-  verdict?: string;
-  proof?: string;
-  scheduler?: string;
-  tiles?: readonly Tile[];
-  stale?: boolean;
-  working?: string;
-  gap?: [number, number];
-  canImprove?: boolean;
-  canUndo?: boolean;
-  canRedo?: boolean;
 }
 
 export interface FleetItem {
@@ -1175,6 +1163,8 @@ export type LessonViewMessage =
 export interface PlanViewModel {
   answer: AnswerRow;
   badges: Readonly<Record<string, BadgeRow>>;
+  can_redo: boolean;
+  can_undo: boolean;
   chosen: Readonly<Record<string, string>>;
   claim_answer: ClaimAnswer;
   claim_fixes: readonly FixRow[];
@@ -1186,7 +1176,7 @@ export interface PlanViewModel {
   export_terms: Readonly<Record<string, string>>;
   findings: readonly FindingRow[];
   fleet_adding: AddingRow;
-  fleet_answer: FleetAnswerRow;
+  fleet_answer: AnswerRow;
   fleet_bars: BarTable;
   fleet_by: string;
   fleet_card: CardRow;

@@ -20,7 +20,7 @@ import { DevicesPanel, Find, NodesPanel } from "./devices";
 import { GoalsPanel } from "./goals_panel";
 import { useChannel, useTrait } from "./model";
 import { usePrint } from "./print";
-import { Verdict } from "./verdict";
+import { PlanVerdict } from "./verdict";
 import { WhyNot } from "./why_not";
 import { YamlEditor } from "./yaml_editor";
 
@@ -294,7 +294,7 @@ function PlanMode() {
   );
   return (
     <>
-      <Verdict onMoves={() => show("moves")} />
+      <PlanVerdict onMoves={() => show("moves")} />
       {!isShort && isDrawn && (
         <div className="dra-cards">
           <WhyNot />

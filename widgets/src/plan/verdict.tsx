@@ -1,6 +1,15 @@
-// The verdict: the drawing read back, the answer, what kube-scheduler does, up to four figures, and what would help.
+// The verdict of Plan and of Fleet: what is asked, the answer with its proof, what a scheduler does, the figures, what
+// would help, and what goes on.
 
-import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { Button, classes, Icon, type IconName } from "../components/button";
 import { Callout, Points, type Tone } from "../components/content";
 import { Figures, Popover, usePopover } from "../components/popover";
@@ -9,9 +18,9 @@ import { useHeightOf } from "../view/grid";
 import { useChannel, useTrait } from "./model";
 
 // The verdict in a sentence, with its sign; those who do not see the sign hear its word.
-export type Sign = readonly [icon: IconName, word: string, tone?: Tone];
+type Sign = readonly [icon: IconName, word: string, tone?: Tone];
 
-export function Headline({ sign: [icon, word, tone], words }: { sign: Sign; words: string }) {
+function Headline({ sign: [icon, word, tone], words }: { sign: Sign; words: string }) {
   return (
     <div className="dra-callout dra-headline">
       <span className="dra-sign dra-toned" data-tone={tone} role="img" aria-label={word}>
@@ -30,17 +39,18 @@ const STALE_AFTER = 150;
 const AFTER = 500;
 
 interface Work {
-  readonly kind: "" | "trouble" | "solve" | "after";
+  readonly kind: "" | "trouble" | "solve" | "after" | "stopped";
   readonly words?: string;
 }
 
 const NOTHING: Work = { kind: "" };
+const STOPPED: Work = { kind: "stopped" };
 
 /** A solve and what goes on after it are told only when they take a while. */
 function useWork(answer: AnswerRow): Work {
   const [work, setWork] = useState(NOTHING);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const { trouble = "", after = "" } = answer;
+  const { trouble = "", after = "", canImprove = false } = answer;
   const isSolving = !trouble && Boolean(answer.stale || answer.state === "solving");
   useEffect(() => () => clearTimeout(timer.current), []);
   useLayoutEffect(() => {
@@ -54,13 +64,27 @@ function useWork(answer: AnswerRow): Work {
       later(solve, STALE_AFTER);
       return;
     }
-    setWork(trouble ? { kind: "trouble", words: trouble } : NOTHING);
+    setWork(trouble ? { kind: "trouble", words: trouble } : canImprove ? STOPPED : NOTHING);
     if (after && !trouble) later({ kind: "after", words: after }, AFTER);
-  }, [trouble, isSolving, after]);
+  }, [trouble, isSolving, after, canImprove]);
   return work;
 }
 
-function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
+/** How far a plan is from the most that may fit. */
+function Gap({ gap: [placed, most] = [0, 0] }: Pick<AnswerRow, "gap">) {
+  if (!most) return null;
+  return (
+    <>
+      <span>
+        {placed.toLocaleString("en")} placed, at most {most.toLocaleString("en")}
+      </span>
+      <progress max={most} value={placed} aria-label="Placed of what may fit" />
+    </>
+  );
+}
+
+/** `keeps` says what stays when that which goes on after the answer is stopped. */
+function Working({ work, answer, keeps }: { work: Work; answer: AnswerRow; keeps?: string | undefined }) {
   switch (work.kind) {
     case "trouble":
       return (
@@ -73,9 +97,24 @@ function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
       );
     case "after":
       return (
-        <span className="dra-progress dra-dim dra-cut" title={work.words}>
-          {work.words} ...
-        </span>
+        <>
+          <Gap gap={answer.gap} />
+          <span className="dra-progress dra-dim dra-cut" title={work.words}>
+            {work.words} ...
+          </span>
+          {keeps && (
+            <Button send={{ type: "cancel" }} title={keeps}>
+              Stop
+            </Button>
+          )}
+        </>
+      );
+    case "stopped":
+      return (
+        <>
+          <span className="dra-dim">Stopped.</span>
+          <Button send={{ type: "improve-fleet" }}>Continue</Button>
+        </>
       );
     case "solve": {
       const told = [answer.progress?.text, answer.progress?.bestText].filter(Boolean).join(", ") || "Planning ...";
@@ -104,28 +143,58 @@ type State = NonNullable<AnswerRow["state"]>;
 const SIGNS: Readonly<Record<State, Sign>> = {
   fits: ["check", "Fits", "ok"],
   misfit: ["cross", "Does not fit", "error"],
-  empty: ["note", "Nothing drawn"],
+  empty: ["note", "Nothing is asked"],
   error: ["error", "No answer", "error"],
   stopped: ["warning", "Stopped", "warn"],
   solving: ["dots", "Planning"],
 };
 
-/** `onMoves` shows the moves of running pods. */
-export function Verdict({ onMoves }: { onMoves(): void }) {
-  const channel = useChannel();
+/** The verdict of Plan; `onMoves` shows the moves of running pods. */
+export function PlanVerdict({ onMoves }: { onMoves(): void }) {
   const [answer, moves] = [useTrait("answer"), useTrait("moves")];
+  const box = useRef<HTMLElement>(null);
+  // What is told under the verdict stands where it ends.
+  useHeightOf(box, "--dra-strip");
+  const helps = Boolean(moves.sentence && !moves.seeking);
+  const isMoved = Boolean(answer.state === "misfit" && moves.sentence);
+  return (
+    <Verdict answer={answer} box={box} id="verdict" helps={isMoved}>
+      {helps && (
+        <Button kind="link" data-key="moves" onClick={onMoves}>
+          {moves.steps?.length ? "Show the moves" : "No move makes room"}
+        </Button>
+      )}
+    </Verdict>
+  );
+}
+
+interface VerdictProps {
+  answer: AnswerRow;
+  box?: RefObject<HTMLElement | null>;
+  id?: string;
+  className?: string;
+  keeps?: string;
+  helps?: boolean;
+  beside?: ReactNode;
+  children?: ReactNode;
+}
+
+/** `helps` shows the children, which help, also without changes; `beside` stands beside the work that goes on. */
+export function Verdict({ answer, box, id, className = "", keeps, helps, beside, children }: VerdictProps) {
+  const channel = useChannel();
   const { state = "empty", tiles = [], fixes = [] } = answer;
   // How far it is stands beside it: a sentence that changes with every step would be read out with every step.
   const word = SIGNS[state][1];
   const words = state === "solving" ? `${word} ...` : answer.sentence || word;
   const work = useWork(answer);
-  const box = useRef<HTMLElement>(null);
-  const isStale = work.kind !== "" && work.kind !== "after";
+  const own = useRef<HTMLElement>(null);
+  const root = box ?? own;
+  const isStale = work.kind === "trouble" || work.kind === "solve";
   const apply = (number: number | undefined) => {
     if (number === undefined) return;
     channel.send({ type: "apply-suggestion", number });
     // The card goes away with the answer; the drawing that has changed stays.
-    box.current?.closest(".dra-lab")?.querySelector<HTMLElement>(".dra-board")?.focus();
+    root.current?.closest(".dra-lab")?.querySelector<HTMLElement>(".dra-board")?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || (event.target as Element).closest("button, .dra-popover") || isStale) return;
@@ -133,15 +202,13 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
     event.preventDefault();
     apply(fixes[0]?.number);
   };
-  // What is told under the verdict stands where it ends.
-  useHeightOf(box, "--dra-strip");
   return (
     <section
-      ref={box}
-      className={classes("dra-answer", tiles.length > 0 && "has-figures", isStale && "is-stale")}
+      ref={root}
+      className={classes("dra-answer", className, tiles.length > 0 && "has-figures", isStale && "is-stale")}
       aria-label="Answer"
       data-state={state}
-      data-key="verdict"
+      data-key={id}
       tabIndex={fixes.length ? 0 : -1}
       onKeyDown={onKeyDown}
     >
@@ -152,13 +219,10 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
           </p>
         )}
         <Headline sign={SIGNS[state]} words={words} />
-        {fixes.length > 0 || (state === "misfit" && moves.sentence) ? (
+        {answer.proof && <p className="dra-proof">{answer.proof}</p>}
+        {fixes.length > 0 || helps ? (
           <Fixes fixes={fixes} isStale={isStale} tried={answer.tried ?? ""} apply={apply}>
-            {moves.sentence && !moves.seeking && (
-              <Button kind="link" data-key="moves" onClick={onMoves}>
-                {moves.steps?.length ? "Show the moves" : "No move makes room"}
-              </Button>
-            )}
+            {children}
           </Fixes>
         ) : (
           answer.scheduler && (
@@ -173,7 +237,8 @@ export function Verdict({ onMoves }: { onMoves(): void }) {
           )
         )}
         <div className="dra-row dra-work" role="status">
-          <Working work={work} answer={answer} />
+          <Working work={work} answer={answer} keeps={keeps} />
+          {beside}
         </div>
       </div>
       <Figures rows={tiles} />
