@@ -256,7 +256,7 @@ def test_a_choice_of_kueue_where_the_claims_do_not_fit_is_a_warning(gang_sheet):
     """Kueue counts no devices, and may choose the leaf switch that is in use."""
     session, view = gang_sheet
     row = shown(session, view)
-    assert (row["plain"]["verdict"], "leaf-1, where the claims do not fit" in row["plain"]["detail"]) == ("warn", True)
+    assert (row["plain"]["achieves"], "leaf-1, where the claims do not fit" in row["plain"]["detail"]) == (False, True)
 
 
 def test_what_the_scheduler_cannot_express_is_listed(gang_sheet):
