@@ -65,13 +65,6 @@ def test_each_dependency_has_both_bounds():
     assert [one for one in every if not bounded.search(one)] == []
 
 
-def test_each_dependency_is_declared_once():
-    """Two bounds for one distribution would differ sooner or later."""
-    every = [*PROJECT["dependencies"], *(one for extra in EXTRAS.values() for one in extra)]
-    named = [one for one in map(str, every) if not one.startswith("dra-lab[")]
-    assert len(names_of(named)) == len(named)
-
-
 def test_the_lock_file_names_no_registry():
     """The lock file says which packages the front end needs, not which mirror they come from."""
     packages = json.loads((ROOT / "widgets" / "package-lock.json").read_text(encoding="utf-8"))["packages"]

@@ -1,4 +1,4 @@
-"""CEL selectors and opaque configuration, which claims and classes share (docs/semantics.md 2.2, 4)."""
+"""Claims, templates and DeviceClasses as the API server validates new ones (docs/semantics.md 2.2, 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims that hold unused devices: reserved for no pod, for pods that are gone, or deleted and not let go."""
+"""What is wrong with a cluster: its pools, devices, classes and hierarchies, and claims that hold unused devices."""
 
 from __future__ import annotations
 

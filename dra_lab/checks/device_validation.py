@@ -1,4 +1,4 @@
-"""Capacity of devices and its request policy (KEP-5075; docs/semantics.md 1.7)."""
+"""Devices of a ResourceSlice as the API server validates new ones: capacity, attributes, counters (1.4, 1.7)."""
 
 from __future__ import annotations
 

@@ -17,13 +17,12 @@ from dra_lab.gitops.folder import Document
 from dra_lab.manifests.pod_templates import PodField, pod_fields
 from dra_lab.manifests.yaml_text import value_at
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.nodes import DEFAULT_NAMESPACE
 from dra_lab.model.pods import Pod
 from dra_lab.topology.hierarchy_findings import some
 
 _MOST_PODS = 2**31 - 1
 """Counts of pods are whole numbers of 32 bits in the API."""
-
-DEFAULT_NAMESPACE = "default"
 
 READ_PODS = "kubectl get pods,resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses,nodes -A -o json"
 """The command that writes everything that explains a pending pod into one file."""
@@ -155,7 +154,7 @@ def claim_entries(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
 
 def pod_named(cluster: Cluster, name: str) -> Pod:
     """Return the pod of `namespace/name`, or of a name that one pod has. Raises InputError for others."""
-    names = [(pod, f"{pod.metadata.namespace or DEFAULT_NAMESPACE}/{pod.metadata.name}") for pod in cluster.pods]
+    names = [(pod, pod.metadata.full_name) for pod in cluster.pods]
     found = [(pod, full) for pod, full in names if name in (pod.metadata.name, full)]
     if len(found) == 1:
         return found[0][0]

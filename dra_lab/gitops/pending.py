@@ -221,7 +221,7 @@ def _gates(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
 def _queue_words(waiting: WaitingPod, queue: str) -> str:
     namespace = namespace_of(waiting.pod)
     queues = [one for one in waiting.objects.cluster.queues if isinstance(one, LocalQueue)]
-    here = {one.name: one for one in queues if (one.metadata.namespace or "default") == namespace}
+    here = {one.name: one for one in queues if one.metadata.key[0] == namespace}
     gate = f"its scheduling gate {_KUEUE_GATE} stays until then"
     if queue and queues and queue not in here:
         hint = did_you_mean(queue, here)

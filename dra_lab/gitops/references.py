@@ -16,7 +16,7 @@ from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Finding, Rule, Severity
 from dra_lab.gitops.extended_resources import extended_spec
 from dra_lab.gitops.folder import Document, Manifests, with_classes
-from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodClaim, PodTemplate, namespace_of, pod_templates
+from dra_lab.gitops.object_pods import PodClaim, PodTemplate, namespace_of, pod_templates
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.yaml_text import value_at
@@ -129,10 +129,8 @@ class HeldClaims:
     def __init__(self, cluster: Cluster, *, idle: bool = False) -> None:
         """Index the objects of the cluster; a namespace that is not written is `default`."""
         claims = (replace(c, status=ResourceClaimStatus()) if idle else c for c in cluster.claims)
-        self.by_name = {(c.metadata.namespace or DEFAULT_NAMESPACE, c.metadata.name): c for c in claims}
-        self.templates = {
-            (one.metadata.namespace or DEFAULT_NAMESPACE, one.metadata.name): one for one in cluster.templates or ()
-        }
+        self.by_name = {claim.metadata.key: claim for claim in claims}
+        self.templates = {one.metadata.key: one for one in cluster.templates or ()}
         self.templates_known = cluster.templates is not None
 
     def of(self, pod: PodTemplate, entry: PodClaim) -> ResourceClaim | None:

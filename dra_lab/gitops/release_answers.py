@@ -201,8 +201,8 @@ class Compared:
         """Yield how many devices each class matches, and each request that has selectors of its own."""
         any_of = {name: ExactDeviceRequest(device_class_name=name) for name in self.cluster.class_by_name}
         classes = [(f"class {name}", asks(DeviceRequest("any", exactly))[0]) for name, exactly in any_of.items()]
-        claims = [(f"claim {_name(claim)}", claim.spec) for claim in self.cluster.claims]
-        claims += [(f"template {_name(one)}", one.spec.spec) for one in self.cluster.templates or ()]
+        claims = [(f"claim {claim.metadata.full_name}", claim.spec) for claim in self.cluster.claims]
+        claims += [(f"template {one.metadata.full_name}", one.spec.spec) for one in self.cluster.templates or ()]
         requests = [
             (f"{name}, request {ask.reference}", ask)
             for name, spec in claims
@@ -349,7 +349,3 @@ def _masked(text: str) -> str:
 
 def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> ReleaseAnswer:
     return ReleaseAnswer(words, value, works, rule=finding.rule, advice=finding.advice, origin=finding.origin)
-
-
-def _name(item: Any) -> str:
-    return f"{item.metadata.namespace or 'default'}/{item.metadata.name}"

@@ -116,7 +116,7 @@ def rule_effect(cluster: Cluster, rule: DeviceTaintRule, release: KubernetesRele
         str(release),
         sum(map(tainting.selects, published)),
         len({one.id for claim in claims for one in _results(claim) if tainting.selects(one.id)}),
-        tuple(sorted(f"{claim.metadata.namespace or 'default'}/{claim.metadata.name}" for claim in claims)),
+        tuple(sorted(claim.metadata.full_name for claim in claims)),
         tuple(sorted(tainted, key=lambda one: (not one.evicted, one.pod))),
     )
 

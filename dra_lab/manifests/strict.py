@@ -1,4 +1,4 @@
-"""What is wrong with one field, named as Kubernetes names it."""
+"""Documents of `resource.k8s.io` decoded as strictly as the API server does it, with every field that it refuses."""
 
 from __future__ import annotations
 

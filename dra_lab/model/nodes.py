@@ -13,6 +13,9 @@ class NodeValue(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     """Base of the values of core/v1: frozen, camelCase in documents, defaults left out when written."""
 
 
+DEFAULT_NAMESPACE = "default"
+
+
 class ObjectMeta(NodeValue, frozen=True):
     """`metadata` of an object: the fields that reading, planning and writing need; `managedFields` are not kept."""
 
@@ -30,6 +33,16 @@ class ObjectMeta(NodeValue, frozen=True):
     finalizers: tuple[str, ...] = ()
     deletion_grace_period_seconds: int | None = None
     self_link: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return namespace and name; an object without a namespace is in `default`."""
+        return self.namespace or DEFAULT_NAMESPACE, self.name
+
+    @property
+    def full_name(self) -> str:
+        """Return `namespace/name`."""
+        return "/".join(self.key)
 
 
 class NodeSelectorRequirement(NodeValue, frozen=True):

@@ -25,8 +25,6 @@ GROUP_LABELS = (
 
 GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name")
 
-DEFAULT_NAMESPACE = "default"
-
 NO_OWNER = "it has no owner"
 """Why a pod that leaves does not come back."""
 
@@ -54,11 +52,11 @@ class PodDisruptionBudget(CustomValue, frozen=True, kw_only=True):
     @property
     def full_name(self) -> str:
         """Return `namespace/name`."""
-        return f"{self.metadata.namespace or DEFAULT_NAMESPACE}/{self.metadata.name}"
+        return self.metadata.full_name
 
     def covers(self, pod: Pod) -> bool:
         """Say whether it selects a pod: in policy/v1 an empty selector selects all pods of the namespace."""
-        same = (pod.metadata.namespace or DEFAULT_NAMESPACE) == (self.metadata.namespace or DEFAULT_NAMESPACE)
+        same = pod.metadata.key[0] == self.metadata.key[0]
         return same and self.spec.selector is not None and self.spec.selector.matches(pod.metadata.labels)
 
     def allowed(self, pods: int) -> int:
@@ -94,7 +92,7 @@ class RunningPod:
     @property
     def name(self) -> str:
         """Return `namespace/name`."""
-        return f"{self.pod.metadata.namespace or DEFAULT_NAMESPACE}/{self.pod.metadata.name}"
+        return self.pod.metadata.full_name
 
     @property
     def owner(self) -> tuple[str, str]:
@@ -116,7 +114,7 @@ class RunningPod:
         labels = (metadata.labels.get(key) for key in GROUP_LABELS)
         annotations = (metadata.annotations.get(key) for key in GROUP_ANNOTATIONS)
         found = next((one for one in (own, *labels, *annotations) if one), "")
-        return f"{metadata.namespace or DEFAULT_NAMESPACE}/{found}" if found else ""
+        return f"{metadata.key[0]}/{found}" if found else ""
 
     @property
     def devices(self) -> tuple[DeviceID, ...]:

@@ -12,7 +12,7 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.pods import Pod
-from dra_lab.model.running import DEFAULT_NAMESPACE, Movable, PodDisruptionBudget, RunningPod, devices_of
+from dra_lab.model.running import Movable, PodDisruptionBudget, RunningPod, devices_of
 
 SYSTEM = "kube-system"
 
@@ -25,9 +25,7 @@ def running_pods(cluster: Cluster) -> tuple[RunningPod, ...]:
 
 def _running(cluster: Cluster) -> Iterator[RunningPod]:
     claims: Mapping[tuple[str, str], ResourceClaim] = {
-        (claim.metadata.namespace or DEFAULT_NAMESPACE, claim.metadata.name): claim
-        for claim in cluster.claims
-        if claim.status.allocation is not None
+        claim.metadata.key: claim for claim in cluster.claims if claim.status.allocation is not None
     }
     seen: set[tuple[str, str]] = set()
     for pod in cluster.pods:
@@ -35,7 +33,7 @@ def _running(cluster: Cluster) -> Iterator[RunningPod]:
             continue
         own = tuple((name, claims[key]) for name, key in _claim_names(pod) if key in claims)
         if own:
-            seen.add((pod.metadata.namespace or DEFAULT_NAMESPACE, pod.metadata.name))
+            seen.add(pod.metadata.key)
             yield RunningPod(pod, pod.spec.node_name or _node_of(cluster, own), own)
     unread: dict[tuple[str, str], list[tuple[str, ResourceClaim]]] = {}
     for (namespace, name), claim in claims.items():
@@ -49,7 +47,7 @@ def _running(cluster: Cluster) -> Iterator[RunningPod]:
 
 def _claim_names(pod: Pod) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield the name of each claim in the pod, and namespace and name of its ResourceClaim."""
-    namespace = pod.metadata.namespace or DEFAULT_NAMESPACE
+    namespace = pod.metadata.key[0]
     made = {one.name: one.resource_claim_name for one in pod.status.resource_claim_statuses}
     for entry in pod.spec.resource_claims:
         name = entry.resource_claim_name or made.get(entry.name)
@@ -173,8 +171,8 @@ def _stays(pod: RunningPod, movable: Movable, most: int, budgets: Collection[str
         return f"of {SYSTEM}"
     if metadata.deletion_timestamp:
         return "in deletion"
-    if movable.namespaces and (metadata.namespace or DEFAULT_NAMESPACE) not in movable.namespaces:
-        return f"of {metadata.namespace or DEFAULT_NAMESPACE}"
+    if movable.namespaces and metadata.key[0] not in movable.namespaces:
+        return f"of {metadata.key[0]}"
     if any(metadata.labels.get(key) != value for key, value in movable.labels.items()):
         return f"without {', '.join(f'{key}={value}' for key, value in movable.labels.items())}"
     if pod.priority > most:

@@ -137,10 +137,10 @@ def with_moved_pod(cluster: Cluster, name: str, devices: Sequence[tuple[str, Dev
     move = Move(name, pod.node, node, pod.devices, placements, drained=leaves)
     there = replace(pod.pod, spec=replace(pod.pod.spec, node_name=node))
     # a claim that several pods share is there as soon as the first of them is
-    known = {_full_name(claim) for claim in cluster.claims}
+    known = {claim.metadata.key for claim in cluster.claims}
     return cluster.with_objects(
         claims=(
-            *(made.get(_full_name(claim), claim) for claim in cluster.claims),
+            *(made.get(claim.metadata.key, claim) for claim in cluster.claims),
             *(claim for key, claim in made.items() if key not in known),
         ),
         pods=(
@@ -169,12 +169,8 @@ def _moved_claims(pod: RunningPod, devices: Sequence[tuple[str, DeviceID]]) -> M
             results.append(result if found is None else replace(result, request=found[0], **found[1]._asdict()))
         if allocation is not None:
             there = replace(allocation, devices=replace(allocation.devices, results=tuple(results)), node_selector=None)
-            made[_full_name(claim)] = replace(claim, status=replace(claim.status, allocation=there))
+            made[claim.metadata.key] = replace(claim, status=replace(claim.status, allocation=there))
     return made
-
-
-def _full_name(claim: ResourceClaim) -> tuple[str, str]:
-    return claim.metadata.namespace, claim.metadata.name
 
 
 def when_idle(cluster: Cluster) -> Cluster:

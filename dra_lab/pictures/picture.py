@@ -106,14 +106,14 @@ def _add(network: Any, frame: Frame, looks: Looks, above: int | None = None) -> 
         network.add_edge(here, at)
 
 
-def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, height: int = 520) -> str:
-    """Return the page of `graph_page` as HTML for the output of a cell, with the height of the frame in pixels.
+def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None) -> str:
+    """Return the page of `graph_page` as HTML for the output of a cell.
 
     It follows JupyterLab's theme, also when the theme changes. A sandbox keeps the page apart from the notebook.
     """
     page = html.escape(graph_page(cluster, node_name, plan))
     name = html.escape(f"Graph of {clean(node_name)}")
-    frame = f'<iframe sandbox="allow-scripts" title="{name}" srcdoc="{page}" width="100%" height="{height}"'
+    frame = f'<iframe sandbox="allow-scripts" title="{name}" srcdoc="{page}" width="100%" height="520"'
     return f'<div>{frame} style="border:0"></iframe><script>{_FOLLOW_THEME}</script></div>'
 
 

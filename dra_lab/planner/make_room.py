@@ -151,7 +151,7 @@ def _carried_out(
     """
     moves = tuple(_ordered(on, found))
     going = {move.pod for move in moves}
-    kept = [pod for pod in on.pods if f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}" not in going]
+    kept = [pod for pod in on.pods if pod.metadata.full_name not in going]
     pods = (*kept, *moved_pods(moves, running_pods(on)))
     moved = on.with_objects(claims=found.placed.cluster.claims, pods=pods)
     names = {pod.name for pod in on.waiting}

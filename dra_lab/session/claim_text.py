@@ -113,13 +113,13 @@ def fixed_claim(session: Session, text: str) -> tuple[str, tuple[Correction, ...
     return corrected(text, "", session.cluster, session.release)
 
 
-def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
+def open_drawable(session: Session, found: Drawable) -> str:
     """Show a drawing that was found in a text, as one undo step; return what is missing for it, or "".
 
     A plan file opens as a whole, on the loaded cluster. Raises SketchError; the present drawing then stays.
     """
     session.open(found.drawing, whole=found.is_plan)
-    return _not_loaded(session, found.drawing, source or found.detail) if found.is_plan else ""
+    return _not_loaded(session, found.drawing, found.detail) if found.is_plan else ""
 
 
 def read_page(text: str, present: str, source: str) -> tuple[Drawing, Cluster | None] | None:

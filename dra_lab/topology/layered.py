@@ -1,4 +1,4 @@
-"""Return the cluster that the layers of a drawing make of a snapshot."""
+"""The cluster that the layers of a drawing make of a snapshot."""
 
 from __future__ import annotations
 

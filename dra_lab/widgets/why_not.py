@@ -15,7 +15,7 @@ from dra_lab.model.headroom import NodeFit
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.running import DEFAULT_NAMESPACE, Movable, Move
+from dra_lab.model.running import Movable, Move
 from dra_lab.model.running_pods import SYSTEM, movable_units, running_pods
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.moves import WIDTH, moved_kinds, moves_svg, steps_of
@@ -273,7 +273,7 @@ def _placed(session: Session) -> Plan | None:
 @once_per_snapshot
 def _namespaces(cluster: Cluster) -> tuple[str, ...]:
     """Return the namespaces of the pods that hold devices, without kube-system, whose pods never move."""
-    found = {pod.pod.metadata.namespace or DEFAULT_NAMESPACE for pod in running_pods(cluster)}
+    found = {pod.pod.metadata.key[0] for pod in running_pods(cluster)}
     return tuple(sorted(found - {SYSTEM}))
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dra_lab.model.cluster import Cluster
 from dra_lab.session import Session, read_sketch
 from tests.benchmarks.big_cluster import big_cluster
+from tests.benchmarks.timing import seconds
 
 EDITS = 6
 
@@ -21,16 +22,14 @@ def seconds_to_answer(cluster: str | Cluster) -> tuple[float, float, float]:
     session = Session(cluster, sketch=sketch)
     session.plan()
     first = time.perf_counter() - start
-    seconds = []
+    times = []
     for edit in range(EDITS):
         count = 1 + edit % 3
         requests = tuple(replace(r, exactly=replace(r.exactly, count=count)) for r in sketch.requests)
-        start = time.perf_counter()
-        session.edit(replace(sketch, requests=requests))
-        session.plan()
-        seconds.append(time.perf_counter() - start)
+        edited = replace(sketch, requests=requests)
+        times.append(seconds(lambda edited=edited: (session.edit(edited), session.plan())))
     session.close()
-    return first, statistics.median(seconds), max(seconds)
+    return first, statistics.median(times), max(times)
 
 
 def main() -> None:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import random
-import statistics
-import time
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from dra_lab.model.claims import (
-    AllocationResult,
     CELDeviceSelector,
-    DeviceAllocationResult,
     DeviceClaim,
     DeviceConstraint,
     DeviceRequest,
-    DeviceRequestAllocationResult,
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
-    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
@@ -30,7 +24,8 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.identical_nodes import NodeStates
-from tests.benchmarks.mixed_cluster import GPU, NIC, class_of, device_at, slice_of
+from tests.benchmarks.mixed_cluster import GPU, NIC, class_of, device_at, holder_of, slice_of
+from tests.benchmarks.timing import median_seconds
 
 RELEASE = KubernetesRelease()
 
@@ -54,17 +49,13 @@ def fleet(nodes: int, states: int, seed: int = 1) -> Cluster:
             devices = tuple(device_of(driver, node, index) for index in range(8))
             slices.append(slice_of(node, driver, devices))
             used = patterns[number % states][8 * offset : 8 * offset + 8]
-            claims += [_holding(driver, node, d.name) for d, taken in zip(devices, used, strict=True) if taken]
+            claims += [
+                holder_of(f"{node}-{d.name}", node, [(driver, d.name, {})])
+                for d, taken in zip(devices, used, strict=True)
+                if taken
+            ]
     classes = (class_of("gpu", GPU), class_of("nic", NIC))
     return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name="fleet")
-
-
-def _holding(driver: str, pool: str, device: str) -> ResourceClaim:
-    result = DeviceRequestAllocationResult(request="r", driver=driver, pool=pool, device=device)
-    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
-    return ResourceClaim(
-        metadata=ObjectMeta(name=f"{pool}-{device}"), status=ResourceClaimStatus(allocation=allocation)
-    )
 
 
 def aligned_claim() -> ResourceClaim:
@@ -80,13 +71,8 @@ def aligned_claim() -> ResourceClaim:
     return ResourceClaim(metadata=ObjectMeta(name="claim"), spec=ResourceClaimSpec(devices=devices))
 
 
-def _median(name: str, target: str, run: Callable[[], object], times: int = 5) -> None:
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    print(f"{name}: {statistics.median(seconds) * 1e3:.1f} ms   ({target})")
+def _median(name: str, target: str, run: Callable[[], object]) -> None:
+    print(f"{name}: {median_seconds(run) * 1e3:.1f} ms   ({target})")
 
 
 def main() -> None:

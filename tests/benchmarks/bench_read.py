@@ -5,27 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import time
-from statistics import median
 
 from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.sources import load_texts
 from tests.benchmarks.big_cluster import documents
-
-REPEATS = 5
-
-
-def _timed(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+from tests.benchmarks.timing import median_seconds, seconds
 
 
 def import_seconds() -> float:
     """Median time of `import dra_lab` in a fresh interpreter, less that of an empty one."""
 
     def run(code: str) -> float:
-        return median(_timed(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(REPEATS))
+        return median_seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True))
 
     return run("import dra_lab") - run("pass")
 
@@ -50,16 +41,14 @@ def peak_megabytes(text: str) -> int:
 def main() -> None:
     """Print the medians beside their targets."""
     text = documents(5000)
-    seconds = median(_timed(lambda: load_texts({"big.json": text})) for _ in range(REPEATS))
+    read = median_seconds(lambda: load_texts({"big.json": text}))
     cluster = load_texts({"big.json": text})
     devices = sum(len(s.spec.devices or ()) for s in cluster.slices)
     size = len(text) >> 20
-    print(
-        f"read 5,000 nodes, {len(cluster.slices):,} slices, {devices:,} devices from {size} MB of JSON: {seconds:.2f} s"
-    )
+    print(f"read 5,000 nodes, {len(cluster.slices):,} slices, {devices:,} devices from {size} MB of JSON: {read:.2f} s")
     print("  target 1.5 s")
     print(f"  peak memory of a process that reads it: {peak_megabytes(text)} MB   (target 600 MB)")
-    print(f"check_cluster on it: {_timed(lambda: check_cluster(cluster)):.2f} s   (no target)")
+    print(f"check_cluster on it: {seconds(lambda: check_cluster(cluster)):.2f} s   (no target)")
     print(f"import dra_lab: {import_seconds():.3f} s   (target 0.3 s)")
 
 

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from dra_lab.checks.cluster_checks import check_cluster
@@ -20,18 +19,14 @@ from dra_lab.sources import load_cluster
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from tests.benchmarks.big_cluster import big_cluster
+from tests.benchmarks.timing import median_seconds
 
 NODES = 5000
 
 
 def _median(what: str, work: Callable[[Cluster], Any]) -> None:
-    times = []
-    for _ in range(3):
-        fresh = replace(big_cluster(NODES))
-        begin = time.process_time()
-        work(fresh)
-        times.append(time.process_time() - begin)
-    print(f"  {what}: {median(times):.2f} s")
+    fresh = [replace(big_cluster(NODES)) for _ in range(3)]
+    print(f"  {what}: {median_seconds(lambda: work(fresh.pop()), 3, time.process_time):.2f} s")
 
 
 def main() -> None:

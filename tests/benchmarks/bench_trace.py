@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from dra_lab.model.claims import (
     CELDeviceSelector,
@@ -23,6 +22,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.node_trace import trace_claims
 from tests.benchmarks.bench_first_fit import device_of, fleet
 from tests.benchmarks.mixed_cluster import GPU, NIC, slice_of
+from tests.benchmarks.timing import seconds
 
 R137 = KubernetesRelease("1.37")
 
@@ -83,20 +83,14 @@ def unlike(kinds: int, each: int) -> tuple[Cluster, ResourceClaim]:
 _KIND = 'device.attributes["gpu.nvidia.com"].kind == {}'
 
 
-def _seconds(run: Callable[[], object]) -> float:
-    begin = time.process_time()
-    run()
-    return time.process_time() - begin
-
-
 def main() -> None:
     """Trace searches of growing length and print the process time of each."""
     searches = [(short_node(count, count - 1), pairs(count)) for count in (8, 9, 10)]
     for node, claim in (*searches, unlike(6, 6)):
         trace = trace_claims(node, "n1", [claim], R137, step_limit=10**12)
         steps = trace.counts.steps
-        opened = _seconds(lambda: trace_claims(node, "n1", [claim], R137, step_limit=10**12))  # noqa: B023
-        shown = _seconds(lambda: (trace.shown_at(steps // 2), trace.window(steps // 2, steps // 2)))  # noqa: B023
+        opened = seconds(lambda: trace_claims(node, "n1", [claim], R137, step_limit=10**12), time.process_time)  # noqa: B023
+        shown = seconds(lambda: (trace.shown_at(steps // 2), trace.window(steps // 2, steps // 2)), time.process_time)  # noqa: B023
         print(f"trace of {steps:,} steps, folded: {opened * 1e3:.1f} ms of CPU   (target 1 s)")
         print(f"a step in the middle of {steps:,}: {shown * 1e3:.1f} ms of CPU   (target 150 ms)")
 

@@ -10,18 +10,12 @@ from msgspec.structs import replace
 
 from dra_lab import load_cluster
 from dra_lab.model.claims import (
-    AllocationResult,
     CapacityRequirements,
     CELDeviceSelector,
-    DeviceAllocationResult,
-    DeviceClass,
-    DeviceClassSpec,
     DeviceRequest,
-    DeviceRequestAllocationResult,
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
-    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
@@ -29,7 +23,16 @@ from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, Nod
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.model.workload import Workload
-from tests.benchmarks.mixed_cluster import GPU, NIC, class_of, cpu_request, mixed_cluster, request_of, workloads
+from tests.benchmarks.mixed_cluster import (
+    GPU,
+    NIC,
+    class_of,
+    cpu_request,
+    holder_of,
+    mixed_cluster,
+    request_of,
+    workloads,
+)
 
 GPUS, BUSY = 8, 0.3
 """GPUs of a node, and the share of them of which something is in use."""
@@ -61,7 +64,8 @@ def partitioned(nodes: int) -> Cluster:
         for gpu in range(GPUS):
             if chance.random() < BUSY:
                 own = [device.name for device in devices if device.name.startswith(f"gpu-{gpu}-mig-")]
-                claims.append(_holder(node, "gpu.nvidia.com", chance.choice(own)))
+                device = chance.choice(own)
+                claims.append(holder_of(f"{node}-{device}", node, [("gpu.nvidia.com", device, {})]))
     return Cluster(name=f"partitioned {nodes}", slices=tuple(slices), classes=sample.classes, claims=tuple(claims))
 
 
@@ -73,10 +77,10 @@ def before_chassis(nodes: int, chassis: int) -> Cluster:
         _slice(f"host-{number:03d}", NETWORK, 0, 1, devices=tuple(Device(name=f"nic-{at}") for at in range(2)))
         for number in range(nodes)
     ]
-    selector = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == '{NETWORK}'"))
-    kind = DeviceClass(metadata=ObjectMeta(name="nic"), spec=DeviceClassSpec(selectors=(selector,)))
     name = f"{nodes} before {chassis}"
-    return Cluster(name=name, slices=(*pools, *own), classes=(*far.classes, kind), claims=far.claims)
+    return Cluster(
+        name=name, slices=(*pools, *own), classes=(*far.classes, class_of("nic", NETWORK)), claims=far.claims
+    )
 
 
 def sharing_nics(nodes: int, nics: int, rack: int) -> Cluster:
@@ -173,10 +177,10 @@ def shared(nodes: int) -> Cluster:
         slices.append(_slice(node, SHARED, 0, 1, devices=devices))
         for gpu in range(GPUS):
             if chance.random() < BUSY:
-                claims.append(_holder(node, SHARED, f"gpu-{gpu}", chance.choice(["3Gi", "10Gi", "40Gi", "17Gi"])))
-    selector = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == '{SHARED}'"))
-    kind = DeviceClass(metadata=ObjectMeta(name="gpu"), spec=DeviceClassSpec(selectors=(selector,)))
-    return Cluster(name=f"shared {nodes}", slices=tuple(slices), classes=(kind,), claims=tuple(claims))
+                taken = {"memory": chance.choice(["3Gi", "10Gi", "40Gi", "17Gi"])}
+                claims.append(holder_of(f"{node}-gpu-{gpu}", node, [(SHARED, f"gpu-{gpu}", taken)]))
+    classes = (class_of("gpu", SHARED),)
+    return Cluster(name=f"shared {nodes}", slices=tuple(slices), classes=classes, claims=tuple(claims))
 
 
 def profiles(nodes: int) -> tuple[Workload, ...]:
@@ -224,13 +228,3 @@ def _slice(node: str, driver: str, number: int, count: int, **content: object) -
     pool = ResourcePool(name=node, generation=1, resource_slice_count=count)
     spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, **content)
     return ResourceSlice(metadata=ObjectMeta(name=f"{node}-{number}"), spec=spec)
-
-
-def _holder(node: str, driver: str, device: str, memory: str = "") -> ResourceClaim:
-    taken = {"share_id": "00000000-0000-4000-8000-000000000000", "consumed_capacity": {"memory": memory}}
-    result = DeviceRequestAllocationResult(
-        request="r", driver=driver, pool=node, device=device, **(taken if memory else {})
-    )
-    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
-    metadata = ObjectMeta(name=f"busy-{node}-{device}", namespace="default")
-    return ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation))

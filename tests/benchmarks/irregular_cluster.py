@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Mapping
 from functools import cache
 
 from msgspec.structs import replace
 
 from dra_lab.model.claims import (
-    AllocationResult,
     CELDeviceSelector,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
     DeviceSelector,
     ResourceClaim,
-    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
-from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourceSlice
-from tests.benchmarks.mixed_cluster import CPU, GPU, NIC, NUMA, class_of, device_at, request_of, slice_of
+from tests.benchmarks.mixed_cluster import CPU, GPU, NIC, NUMA, class_of, device_at, holder_of, request_of, slice_of
 
 BUSY, ANYWHERE, UNKNOWN, NUMAS, CORES = 0.25, 0.2, 0.1, 2, 64
 """The share of devices in use, of NICs on any root and of unknown place, NUMA nodes, and CPUs of a NUMA node."""
@@ -38,7 +35,7 @@ def irregular_cluster(nodes: int, size: int, *, cpus: bool = False) -> Cluster:
     for number in range(nodes):
         node, order = f"node-{number:05d}", list(range(size))
         chance.shuffle(order)
-        results = []
+        taken: list[tuple[str, str, Mapping[str, int | str]]] = []
         for driver in (GPU, NIC):
             devices = []
             for at in range(size):
@@ -46,17 +43,14 @@ def irregular_cluster(nodes: int, size: int, *, cpus: bool = False) -> Cluster:
                 root = (at if driver == GPU else near) // 2
                 devices.append(device_at(f"{driver[:3]}-{at}", driver, root * NUMAS // roots, root))
                 if chance.random() < BUSY:
-                    results.append(_result(driver, node, devices[-1].name))
+                    taken.append((driver, devices[-1].name, {}))
             slices.append(slice_of(node, driver, tuple(devices)))
         if cpus:
             slices.append(slice_of(node, CPU, tuple(_cores(numa) for numa in range(NUMAS))))
             for numa in range(NUMAS):
-                if taken := chance.randint(0, CORES):
-                    share = f"00000000-0000-0000-0000-{numa:012d}"
-                    results.append(_result(CPU, node, f"cpudevnuma{numa:03d}", share, {"dra.cpu/cpu": taken}))
-        allocation = AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
-        metadata = ObjectMeta(name=f"busy-{node}", namespace="default")
-        claims.append(ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation)))
+                if cores := chance.randint(0, CORES):
+                    taken.append((CPU, f"cpudevnuma{numa:03d}", {"dra.cpu/cpu": cores}))
+        claims.append(holder_of(node, node, taken))
     classes = (class_of("gpu.nvidia.com", GPU), class_of("dranet", NIC), class_of("dra.cpu", CPU))
     return Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name=f"irregular {nodes} x {size}")
 
@@ -107,12 +101,6 @@ def in_island(pairs: int) -> ClaimSketch:
     """Return a drawing of GPU-NIC pairs whose GPUs are in one island."""
     claim = drawn_pairs(pairs)
     return replace(claim, links=(*claim.links, Link(name="island", requests=("gpu",), where=f"{GPU}/island")))
-
-
-def _result(driver: str, node: str, device: str, share: str | None = None, taken: dict[str, int] | None = None):
-    return DeviceRequestAllocationResult(
-        request="r", driver=driver, pool=node, device=device, share_id=share, consumed_capacity=taken or {}
-    )
 
 
 def _cores(numa: int) -> Device:

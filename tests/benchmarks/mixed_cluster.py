@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from dra_lab.model.claims import (
@@ -80,30 +81,34 @@ def class_of(name: str, driver: str) -> DeviceClass:
     return DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=(selector,)))
 
 
-def _holder(node: str, chance: random.Random, busy: float, hardware: dict[str, tuple[Device, ...]]) -> ResourceClaim:
-    results = [
-        DeviceRequestAllocationResult(request="r", driver=driver, pool=node, device=device.name)
-        for driver in (GPU, NIC)
-        for device in hardware[driver]
-        if chance.random() < busy
-    ]
-    for number, device in enumerate(hardware[CPU]):
-        blocks = int(str(device.capacity["dra.cpu/cpu"].value)) // BLOCK
-        taken = BLOCK * sum(chance.random() < busy for _ in range(blocks))
-        if taken:
-            results.append(
-                DeviceRequestAllocationResult(
-                    request="r",
-                    driver=CPU,
-                    pool=node,
-                    device=device.name,
-                    share_id=f"00000000-0000-0000-0000-{number:012d}",
-                    consumed_capacity={"dra.cpu/cpu": taken},
-                )
-            )
-    allocation = AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
-    metadata = ObjectMeta(name=f"busy-{node}", namespace="default")
+def holder_of(name: str, pool: str, taken: Iterable[tuple[str, str, Mapping[str, int | str]]]) -> ResourceClaim:
+    """Return the claim that holds devices of a pool: driver and name of each, and the amounts of a shared device."""
+    results = tuple(
+        DeviceRequestAllocationResult(
+            request="r",
+            driver=driver,
+            pool=pool,
+            device=device,
+            share_id=f"00000000-0000-4000-8000-{number:012d}" if amounts else None,
+            consumed_capacity=dict(amounts),
+        )
+        for number, (driver, device, amounts) in enumerate(taken)
+    )
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=results))
+    metadata = ObjectMeta(name=f"busy-{name}", namespace="default")
     return ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation))
+
+
+def _holder(node: str, chance: random.Random, busy: float, hardware: dict[str, tuple[Device, ...]]) -> ResourceClaim:
+    taken: list[tuple[str, str, Mapping[str, int | str]]] = [
+        (driver, device.name, {}) for driver in (GPU, NIC) for device in hardware[driver] if chance.random() < busy
+    ]
+    for device in hardware[CPU]:
+        blocks = int(str(device.capacity["dra.cpu/cpu"].value)) // BLOCK
+        cores = BLOCK * sum(chance.random() < busy for _ in range(blocks))
+        if cores:
+            taken.append((CPU, device.name, {"dra.cpu/cpu": cores}))
+    return holder_of(node, node, taken)
 
 
 @cache

@@ -125,15 +125,6 @@ def test_a_second_claim_is_drawn_by_keyboard_alone(draw):
     until(lambda: "claim-2:gpu" in canvas.names(), "undone")
 
 
-def test_a_line_to_another_claim_makes_no_link_and_says_why(draw):
-    canvas = draw(APART)
-    canvas.drag(
-        canvas.handle(canvas.box("a:nic"), "right"), canvas.centre(canvas.box("b:gpu").locator(".dra-box-text"))
-    )
-    canvas.root.get_by_text("Kubernetes has no rule between claims").wait_for()
-    assert len(canvas.links()) == 1
-
-
 def test_a_box_dragged_into_another_frame_moves_there_and_its_link_is_cut(draw):
     canvas = draw(APART)
     canvas.drag(canvas.centre(canvas.box("a:gpu").locator(".dra-box-text")), head(canvas, "b"))
@@ -153,20 +144,6 @@ def test_a_dragged_frame_takes_its_boxes_along(draw):
     moved = [now - then for now, then in zip(head(canvas, "b"), name, strict=True)]
     assert min(moved) > 40
     assert canvas.centre(canvas.box("b:gpu")) == pytest.approx((box[0] + moved[0], box[1] + moved[1]), abs=1)
-
-
-def test_a_claim_is_renamed_and_deleted_by_its_card(draw):
-    """With the last but one claim the frames go, and names are as in a drawing of one claim."""
-    canvas = draw(APART)
-    canvas.page.mouse.click(*head(canvas, "b"))
-    name = canvas.root.locator(".dra-inspector").get_by_role("textbox", name="Name")
-    name.fill("serve")
-    name.press("Enter")
-    until(lambda: claims(canvas) == ["a", "serve"], "renamed")
-    frame(canvas, "serve").locator(".dra-frame-head").click()
-    canvas.root.locator(".dra-inspector").get_by_role("button", name="Delete").click()
-    until(lambda: claims(canvas) == [] and canvas.names() == ["gpu", "nic"], "one claim is left")
-    assert canvas.root.locator(".dra-frame").count() == 0
 
 
 def test_one_tab_enters_the_drawing_and_one_leaves_it(draw):

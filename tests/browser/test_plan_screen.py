@@ -37,16 +37,6 @@ def _are_whole(planner):
     )
 
 
-def test_a_click_on_a_node_asks_why_not_at_once(in_tab):
-    planner = in_tab(1440, 900)
-    planner.hardware.locator(".dra-tile", has_text="140-52").click()
-    planner.why.get_by_text("Why 140-52?").wait_for()
-    planner.page.set_viewport_size({"width": 1280, "height": 800})
-    planner.hardware.locator(".dra-tile", has_text="158-9").click()
-    planner.tab("Why not 158-9?").wait_for()
-    planner.why.get_by_text("training/llm-70b-0-devices-2ddgn uses 8").wait_for()
-
-
 def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
     """J opens and closes the dock, / finds, ? lists the keys; JupyterLab and text fields keep theirs."""
     planner = in_tab(1440, 900)

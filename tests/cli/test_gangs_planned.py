@@ -178,14 +178,6 @@ def exported(folder: Path, *options: str) -> int:
     return main(["export", *GANG, "--dir", str(folder), *options])
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
-def test_every_file_is_in_the_record_and_the_readme(scheduler, tmp_path):
-    assert exported(tmp_path, "--scheduler", scheduler) == 0
-    names = {path.name for path in tmp_path.iterdir()} - {"plan.json"}
-    record, readme = json.loads((tmp_path / "plan.json").read_text()), (tmp_path / "README.md").read_text()
-    assert (set(record["files"]), [name for name in names if f"`{name}`" not in readme]) == (names, [])
-
-
 def test_same_is_refused_for_pods_that_keep_their_claims(tmp_path, capsys):
     file = str(Path(__file__).parents[1] / "golden" / "inputs" / "kueue-job.yaml")
     words = ["export", POD, "--claim", file, "--same", "resource.kubernetes.io/pcieRoot", "--queue", "training/train"]

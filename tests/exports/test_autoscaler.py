@@ -170,14 +170,6 @@ def test_karpenter_refuses_distinct_attribute(written):
     assert "# - distinctAttribute (used by this plan): Its allocator refuses every claim" in text
 
 
-def test_the_same_answer_gives_the_same_bytes(pairs, written):
-    """A second export replaces untouched files, and a namespace is that of the MachineDeployment."""
-    first = written(pairs)
-    assert written(pairs) == first
-    found = yaml.safe_load(written(pairs, namespace="fleet")["machinedeployment-h100-09.yaml"])
-    assert found["metadata"]["namespace"] == "fleet"
-
-
 def test_an_edited_file_stays(pairs, written, tmp_path):
     written(pairs)
     file = tmp_path / "out" / "nodeoverlay-h100-09.yaml"

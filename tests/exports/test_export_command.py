@@ -95,23 +95,6 @@ def test_an_example_beside_a_workload_is_refused(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("option", ["--allow-worse", "--pin"])
-def test_what_is_written_is_accepted_or_pinned(option, tmp_path):
-    """Without pins first fit spans two NUMA nodes; --allow-worse accepts that, and pins prevent it."""
-    assert main(["export", *CLAIM, "--dir", str(tmp_path), option]) == 0
-    answer = json.loads((tmp_path / "plan.json").read_text())["answer"]
-    assert (answer["outcome"], answer["asPlanned"]) == ("fits", option == "--pin")
-
-
-def test_a_manifest_that_misses_the_plan_is_not_written(tmp_path, capsys):
-    """Status 1, no folder, and a sentence that names what kube-scheduler does and both ways on."""
-    assert main(["export", *CLAIM, "--dir", str(tmp_path / "out")]) == 1
-    assert not (tmp_path / "out").exists()
-    said = capsys.readouterr().err
-    assert "nothing is written. kube-scheduler allocates devices with 2 NUMA nodes on a node like" in said
-    assert "Use --pin to pin the plan, or --allow-worse" in said
-
-
 def test_a_must_link_that_is_not_kept_sets_status_1(tmp_path):
     """These GPUs publish no NUMA node, so that no constraint keeps them apart; selectors of their own values do."""
     claim = tmp_path / "apart.dralab.yaml"

@@ -200,14 +200,6 @@ def test_every_example_is_accepted_by_the_strict_schemas(kind):
     validate_strictly(document, "1.36")
 
 
-def test_the_kustomization_lists_every_resource(tmp_path):
-    bundle = make_bundle(PAIRS, ON, Target(R136), Wanted(workload=workload(tmp_path), patch=True))
-    component = yaml.safe_load(bundle.texts["kustomization.yaml"])
-    assert component["kind"] == "Component"
-    assert component["patches"] == [{"path": "patch.yaml", "target": {"kind": "Deployment", "name": "llm"}}]
-    assert set(component["resources"]) == set(bundle.texts) - {"patch.yaml", "kustomization.yaml"}
-
-
 def test_versions_and_digests_are_annotations_only_where_asked_for():
     plain = make_bundle(PAIRS, ON, Target(R136)).texts["resourceclaimtemplate.yaml"]
     found = make_bundle(PAIRS, ON, Target(R136), Wanted(annotate=True)).texts["resourceclaimtemplate.yaml"]

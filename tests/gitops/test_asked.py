@@ -1,7 +1,5 @@
 """A file with a pod and its claims asks for all of them, on the nodes that the pod admits."""
 
-from pathlib import Path
-
 import pytest
 from checked_plans import checked_plan
 from small_manifests import claim, pod, request, template
@@ -9,7 +7,6 @@ from small_manifests import claim, pod, request, template
 from dra_lab import DraLabError, KubernetesRelease, load_cluster
 from dra_lab.cli import main
 from dra_lab.gitops.claims_of_file import read_pod
-from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
@@ -98,16 +95,6 @@ def test_changes_to_one_of_several_claims_are_tried(read):
     assert all(change.fitting is not None for change in tried)
 
 
-def test_the_command_line_plans_and_draws_a_pod(tmp_path, capsys):
-    """`--claim FILE` takes a pod with its templates; the page holds every claim's manifest."""
-    path, page = tmp_path / "pod.yaml", tmp_path / "pod.html"
-    path.write_text("".join((gpus("a", 2), gpus("b", 1), train("a", "b"))))
-    assert main(["plan", "sample:eks-p4d", "--claim", str(path)]) == 0
-    assert "a:r" in capsys.readouterr().out
-    assert main(["draw", "sample:eks-p4d", "--claim", str(path), "--file", str(page)]) == 0
-    assert Path(page).read_text().count("kind: ResourceClaimTemplate") == 2
-
-
 def test_replicas_of_a_pod_have_all_its_claims(tmp_path, capsys):
     """Each replica takes the devices of both claims: 8 GPUs a node are two pods of three and not four of two."""
     path = tmp_path / "pod.yaml"
@@ -123,16 +110,3 @@ def test_replicas_do_not_get_copies_of_a_claim_that_they_share(tmp_path, capsys)
     assert main(command) == 0
     assert main([*command, "--replicas", "2"]) == 2
     assert "2 pods share the ResourceClaim a, which is allocated once" in capsys.readouterr().err
-
-
-def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
-    path, folder = tmp_path / "pod.yaml", tmp_path / "git"
-    path.write_text("".join((gpus("a", 2), gpus("b", 1), train("a", "b"))))
-    assert main(["export", "sample:eks-p4d", "--claim", str(path), "--dir", str(folder), "--allow-worse"]) == 0
-    assert capsys.readouterr().out
-    written = sorted(path.name for path in folder.iterdir())
-    templates = ["resourceclaimtemplate-train-a.yaml", "resourceclaimtemplate-train-b.yaml"]
-    assert written == ["kustomization.yaml", "plan.json", "pod.yaml", *templates]
-    example = next(iter(load_yaml((folder / "pod.yaml").read_text()))).value
-    used = [claim["resourceClaimTemplateName"] for claim in example["spec"]["resourceClaims"]]
-    assert (example["metadata"]["name"], used) == ("train-example", ["train-a", "train-b"])

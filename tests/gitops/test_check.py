@@ -131,38 +131,6 @@ def test_a_node_selector_leaves_the_other_nodes_out(tmp_path):
     assert (review.reviewed[0].times, review.reviewed[0].nodes) == (4, (node,))
 
 
-def test_a_shared_claim_is_allocated_once(tmp_path):
-    claim = TEMPLATE.replace("kind: ResourceClaimTemplate", "kind: ResourceClaim")
-    lines = [line[2:] if line.startswith("    ") else line for line in claim.splitlines() if line != "  spec:"]
-    text = DEPLOYMENT.replace("resourceClaimTemplateName", "resourceClaimName").replace("replicas: 3", "replicas: 99")
-    review = check(tmp_path, claim="\n".join(lines), work=text)
-    assert review.valid, [str(f) for f in review.findings]
-    assert "shared by 99 pods" in review.reviewed[0].sentence
-
-
-def test_workloads_that_fit_alone_and_not_together_are_reported(tmp_path):
-    ten = DEPLOYMENT.replace("replicas: 3", "replicas: 10")
-    review = check(tmp_path, claim=TEMPLATE, a=ten, b=ten.replace("name: train", "name: serve"))
-    assert [item.fit for item in review.reviewed] == [FitState.FITS, FitState.FITS]
-    assert rules(review) == {"workloads-do-not-fit-together"}
-
-
-def test_a_resource_that_a_class_serves_is_planned(tmp_path):
-    """A workload that keeps its resource name is asked for as the claim that kube-scheduler makes for it."""
-    served = (
-        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: ours}\nspec:\n"
-        "  extendedResourceName: example.com/gpu\n  selectors:\n"
-        "  - cel: {expression: device.driver == 'gpu.nvidia.com'}\n"
-    )
-    text = DEPLOYMENT.replace(
-        "          claims:\n          - name: devices\n", "          limits: {example.com/gpu: 3}\n"
-    )
-    text = text[: text.index("      resourceClaims:")]
-    review = check(tmp_path, cls=served, work=text)
-    assert [(item.subject, item.times) for item in review.reviewed] == [("Deployment/train", 8)]
-    assert review.valid
-
-
 def test_a_class_among_the_manifests_counts(tmp_path):
     """A class that is written beside the claim is used although the cluster lacks it."""
     own = (
@@ -171,28 +139,6 @@ def test_a_class_among_the_manifests_counts(tmp_path):
     )
     review = check(tmp_path, cls=own, claim=TEMPLATE.replace("gpu.nvidia.com", "ours"), work=DEPLOYMENT)
     assert review.valid
-
-
-def test_an_old_snapshot_is_reported(tmp_path):
-    old = Finding("snapshot-old", Severity.WARNING, "cluster/", "the snapshot is 40 days old")
-    review = check(tmp_path, cluster=replace(CLUSTER, findings=(old,)), claim=TEMPLATE, work=DEPLOYMENT)
-    assert "snapshot-old" in rules(review, Severity.WARNING)
-    assert review.valid
-
-
-def test_a_broken_document_leaves_the_others_validated(tmp_path):
-    bad = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c, namespace: A B}\nspec: {}\n"
-    (tmp_path / "a.yaml").write_text(f"a: [\n---\n{bad}")
-    rules = {f.rule for f in check_manifests(CLUSTER, read_manifests([tmp_path])).findings}
-    assert {"file-broken", "api-refused"} <= rules
-
-
-@pytest.mark.parametrize("version", ["apiVersion: resource.k8s.io/v9", "metadata: {name: a}"])
-def test_a_version_that_the_api_does_not_have_is_an_error(tmp_path, version):
-    (tmp_path / "a.yaml").write_text(f"kind: ResourceClaim\n{version}\n")
-    found = check_manifests(CLUSTER, read_manifests([tmp_path])).findings
-    assert [f.rule for f in found if f.severity is Severity.ERROR] == ["version-unknown"]
-    assert "nothing-to-check" not in [f.rule for f in found]
 
 
 EKS = "sample:eks-p4d"

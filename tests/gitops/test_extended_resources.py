@@ -81,11 +81,6 @@ def test_the_newest_class_serves_a_name():
     assert class_of_resource(two_nodes(a_class("z", NAME), a_class("a", NAME)), NAME).name == "a"
 
 
-def test_without_the_gate_there_is_no_claim():
-    """Kubernetes 1.35 leaves the name to device plugins."""
-    assert extended_claim(pod(container(gpu=1)), two_nodes(), KubernetesRelease("1.35")) is None
-
-
 def test_parts_of_devices_are_refused():
     with pytest.raises(InputError, match="whole"):
         requests_of(container(gpu="500m"))

@@ -12,7 +12,7 @@ import yaml
 from model.test_rules_by_release import CLASS, ROWS, an_object
 from planner.running_fleets import DRIVER, V1, Running, claim_spec, cluster_of
 
-from dra_lab import Cluster, KubernetesRelease, check, frame, load_cluster, samples
+from dra_lab import Cluster, KubernetesRelease, check, load_cluster, samples
 from dra_lab.cli import main
 from dra_lab.errors import Cancelled, InputError
 from dra_lab.gitops.folder import read_manifests
@@ -163,14 +163,6 @@ def test_the_release_is_the_first_with_the_answer_at_the_end():
     """All of one node's GPUs: another reason from 1.37.0 on, and it fits from 1.38 on."""
     upgrade = check(load_cluster("sample:trouble"), [INPUTS / "all-gpus.yaml"], release="1.36.2", upgrade="1.38")
     assert [(change.turn.value, change.since) for change in upgrade.changes] == [("starts", "1.38")]
-
-
-def test_partitions_are_used_once_their_gate_is_on():
-    """Before 1.36 kube-scheduler skips devices with counters."""
-    upgrade = check(load_cluster("sample:mig"), release="1.34", upgrade="1.36")
-    assert rows(upgrade)[0] == ("starts", "pool", "gpu.nvidia.com/mig-a100")
-    assert upgrade.changes[0].gates == ("DRAPartitionableDevices",)
-    assert list(frame(upgrade).gates) == ["DRAPartitionableDevices"] * 2
 
 
 def test_gates_of_both_releases_decide():

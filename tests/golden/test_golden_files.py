@@ -81,8 +81,6 @@ MOVES = {
     "h100-busy-drain": "sample:h100-busy --drain dgx-13",
     "h100-busy-drain-and-claim": f"{BUSY} --drain dgx-11",
     "h100-busy-room": f"{BUSY} --make-room",
-    "h100-busy-room-of-batch": f"{BUSY} --make-room --movable-namespace batch",
-    "h100-busy-room-two": f"{BUSY} --replicas 2 --make-room",
 }
 RAILS = {"h100-pod-rails": f"sample:h100-pod --claim two-pairs.dralab.yaml --gang 3 {LEAF} --same rail"}
 RULE = "check sample:h100-busy --rule taint-rule.yaml"
@@ -142,8 +140,8 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
-        first = (f"{UPGRADE} 1.38 {option}",) if suffix == "txt" else ()
-        yield f"check/trouble-upgrade.{suffix}", (*first, f"{UPGRADE} 1.36 --release 1.34 {option}")
+    yield "check/trouble-upgrade.txt", (f"{UPGRADE} 1.38 -v", f"{UPGRADE} 1.36 --release 1.34 -v")
+    yield "check/trouble-upgrade.json", (f"{UPGRADE} 1.36 --release 1.34 -o json",)
     yield "check/h100-busy-rule.txt", (RULE, f"{RULE} --release 1.37")
     yield "check/h100-busy-rule.json", (f"{RULE} --release 1.37 -o json",)
     yield from of_workloads()

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from dra_lab import Session, read_sketch
-from dra_lab.errors import ManifestError, SourceError
 from dra_lab.model.sketch import claims_of, pod_drawing
 from dra_lab.session.drawables import drawables, texts_at
 
@@ -137,18 +136,6 @@ def test_a_deployment_is_read_with_all_its_claims(tmp_path):
     (tmp_path / "all.yaml").write_text(WHOLE)
     found = read_sketch(tmp_path / "all.yaml")
     assert (found.name, found.claims) == ("serving", ("gpus", "more"))
-
-
-def test_a_file_with_two_pods_is_refused_with_their_names(tmp_path):
-    (tmp_path / "all.yaml").write_text(f"{WHOLE}---\n{TWO_CLAIMS.replace('serving', 'other')}")
-    with pytest.raises(SourceError, match="Deployment serving, Deployment other"):
-        read_sketch(tmp_path / "all.yaml")
-
-
-def test_a_pod_whose_claim_no_api_server_takes_is_refused_with_the_line(tmp_path):
-    (tmp_path / "all.yaml").write_text(WHOLE.replace("count: 1", "count: -1"))
-    with pytest.raises(ManifestError, match=r"all\.yaml:\d+"):
-        read_sketch(tmp_path / "all.yaml")
 
 
 def test_a_pod_is_one_workload_of_the_fleet(session, pod):

@@ -82,13 +82,6 @@ def test_a_plan_file_that_names_only_the_level_is_written_as_by_the_command(sess
     assert same_as_the_command(session, tmp_path, "--pin", "--scheduler", "kueue", pin=True)
 
 
-def test_a_gang_without_a_queue_is_refused_as_by_the_command(session, tmp_path, capsys):
-    session.fleet.set_gang(POD, replace(TRAIN, queue=""))
-    exporting = opened(session)
-    main(["export", SAMPLE, "--claim", str(tmp_path / PLAN), "--scheduler", "kueue", "--dir", str(tmp_path)])
-    assert f"error: {exporting.chosen.refusal('--pin', '--allow-worse')}" in capsys.readouterr().err
-
-
 def test_a_gang_that_does_not_fit_cannot_be_pinned(session):
     """No leaf switch has four idle servers, so there is no planned domain."""
     session.fleet.set_gang(POD, replace(TRAIN, size=4))

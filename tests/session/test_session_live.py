@@ -20,7 +20,6 @@ from random_pods import a_release
 from widget_messages import say
 
 from dra_lab import ClaimSketch, DraLabError, HardwareView, KubernetesRelease, Session, make_plan
-from dra_lab.errors import InputError
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.sources.live.following import FollowState
@@ -126,13 +125,6 @@ def test_a_pinned_node_that_vanishes_is_reported(server, session):
         server.store.delete("resourceslices", slice_.name)
     until(session, "problem", lambda: "no longer in the cluster" in session.problem)
     until(session, "plan", lambda: session.answer.node != name)
-
-
-def test_only_a_running_cluster_can_be_followed():
-    session = Session("sample:two-sockets", sketch=ClaimSketch())
-    with pytest.raises(InputError, match="context:NAME"):
-        session.follow()
-    session.close()
 
 
 def test_undo_of_an_edit_keeps_the_latest_state_of_the_cluster(server, session):

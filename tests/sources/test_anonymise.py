@@ -19,17 +19,14 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.session import read_sketch
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.anonymise import anonymise, changed_selectors
-from dra_lab.sources.samples import samples
 from dra_lab.sources.snapshot_info import FILE
 from dra_lab.sources.snapshots import make_snapshot
 from dra_lab.topology.presets import ATTRIBUTES, PRESETS
 
 RELEASE = KubernetesRelease("1.36")
-EXAMPLES = [f"{sample.name}/{example}" for sample in samples() for example in sample.examples[:1]]
 KEPT_KINDS = ("value", "label", "number", "container", "podclaim")
 
 
@@ -53,16 +50,6 @@ def taken(cluster, sketch, node_name, name=lambda device: device):
     verdict = first_fit(cluster, node_name, [claim], RELEASE, step_limit=20_000)
     results = [r for a in verdict.allocations or () for r in a.devices.results]
     return verdict.status, [(result.request, name(result.id)) for result in results]
-
-
-@pytest.mark.some(4)
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_a_sample_is_planned_alike_under_pseudonyms(example):
-    """The best allocation of an example names the same devices, up to the renaming."""
-    cluster, sketch = load_cluster(f"sample:{example.split('/')[0]}"), read_sketch(f"sample:{example}")
-    hidden = anonymise(cluster)
-    node = {**hidden.mapping["node"], "": ""}.__getitem__
-    assert planned(hidden.cluster, sketch) == planned(cluster, sketch, renaming(hidden), node)
 
 
 @pytest.mark.parametrize("seed", range(12))

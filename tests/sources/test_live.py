@@ -1,20 +1,18 @@
 """A running cluster, read over a real socket from a server that answers as Kubernetes 1.36.2 does."""
 
 import json
-import threading
 
 import pytest
 from api_server.kubeconfig import write_kubeconfig
 from api_server.small_cluster import claim
 
-from dra_lab.errors import Cancelled, SourceError
+from dra_lab.errors import SourceError
 from dra_lab.model.names import DeviceID
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.live.client import ReadLimits
 from dra_lab.sources.live.connection import contexts
 from dra_lab.sources.live.reading import load_context
 
-QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
 SMALL = ReadLimits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002, page=2)
 
 
@@ -154,23 +152,6 @@ def test_progress_counts_what_is_read(server, config):
     heard = []
     cluster = load_context("test", limits=SMALL, progress=heard.append)
     assert {read.kind: read.done for read in heard[-1]}["ResourceSlice"] == len(cluster.slices)
-
-
-def test_cancel_ends_the_reading_at_once(server, config):
-    cancel = threading.Event()
-    server.faults.add(
-        "resourceslices", times=99, status=503, reason="ServiceUnavailable", headers={"Retry-After": "30"}
-    )
-    with pytest.raises(Cancelled):
-        load_context("test", cancel=cancel, progress=lambda _progress: cancel.set())
-    assert left() == set()
-
-
-def left() -> set[str]:
-    for thread in threading.enumerate():
-        if thread.name.startswith("dra-lab-read"):
-            thread.join(5)
-    return {thread.name for thread in threading.enumerate() if thread.name.startswith("dra-lab-read")}
 
 
 def test_contexts_are_listed_without_credentials(server, tmp_path, monkeypatch):

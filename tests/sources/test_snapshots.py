@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 from random_documents import documents
-from random_inventories import SKETCH, inventory
 from topology_texts import SERVER
 
 from dra_lab.cli import main
@@ -60,14 +58,6 @@ def test_a_snapshot_gives_the_same_plan(example, tmp_path):
     release = KubernetesRelease(cluster.default_release)
     read = replace(captured(cluster, tmp_path / "c.tgz"), name=name)
     assert answer(checked_plan(read, sketch, release=release)) == answer(checked_plan(cluster, sketch, release=release))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_snapshot_of_a_random_cluster_gives_the_same_plan(seed, tmp_path):
-    cluster = inventory(random.Random(seed))
-    release = KubernetesRelease("1.36")
-    read = replace(captured(cluster, tmp_path / "c.tgz"), name=cluster.name)
-    assert answer(checked_plan(read, SKETCH, release=release)) == answer(checked_plan(cluster, SKETCH, release=release))
 
 
 def answer(plan):
@@ -307,12 +297,3 @@ def test_neither_credentials_nor_server_are_in_a_snapshot(server, config, tmp_pa
     assert '"context:test"' not in hidden
     names = {node.name for node in load_cluster("context:test").nodes}
     assert not [name for name in names if name in hidden]
-
-
-def test_claims_of_named_namespaces_alone_are_asked_for(server, config, tmp_path, capsys):
-    """The server is asked for nothing of other namespaces, and what that means is told."""
-    option = "--read-namespace"
-    assert main(["capture", "context:test", str(tmp_path / "out"), option, "team-a", option, "team-b"]) == 0
-    claims = {path.partition("?")[0] for path in server.requests_for("/resourceclaims?")}
-    assert claims == {f"/apis/resource.k8s.io/v1/namespaces/{name}/resourceclaims" for name in ("team-a", "team-b")}
-    assert "only the ResourceClaims of team-a, team-b were read" in capsys.readouterr().err

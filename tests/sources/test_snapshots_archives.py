@@ -40,13 +40,6 @@ def test_the_files_of_an_archive_are_read_like_a_folders(tmp_path):
     assert load_texts({"c.tgz": path.read_bytes()}).node_names == ("n1",)
 
 
-def test_a_broken_file_in_an_archive_is_reported_and_the_others_are_read(tmp_path):
-    path = packed(tmp_path / "c.tar.gz", member("a.json", b"{"), member("b.json"))
-    cluster = load_cluster(path)
-    assert [(f.rule, f.subject) for f in cluster.findings] == [("file-broken", "a.json")]
-    assert "a.json" in str(cluster.findings[0].origin)
-
-
 @pytest.mark.parametrize(
     ("bad", "why"),
     [

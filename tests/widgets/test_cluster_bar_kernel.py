@@ -10,7 +10,7 @@ import pytest
 from pending.dumps import AMD, cluster, request, spec_of, waiting, write
 from widget_messages import answered, say
 
-from dra_lab import ClaimSketch, ClusterBar, Session, load_cluster, read_sketch
+from dra_lab import ClusterBar, Session, load_cluster, read_sketch
 from dra_lab.widgets.cluster_rows import MOST_NODES
 
 FULL, FREE = "ip-192-168-158-9.ec2.internal", "ip-192-168-140-52.ec2.internal"
@@ -61,19 +61,6 @@ def test_a_message_that_the_bar_does_not_take_is_refused_in_words(session, messa
     bar = ClusterBar(session)
     say(bar, **message)
     assert bar.problem.startswith("the browser sent a message that this view does not accept: ")
-
-
-def test_a_question_about_the_file_is_shown_and_answered(tmp_path):
-    session = Session("sample:two-sockets", file=tmp_path / "plan.dralab.yaml", sketch=ClaimSketch(name="one"))
-    bar = ClusterBar(session)
-    session.edit(ClaimSketch(name="two"))
-    (tmp_path / "plan.dralab.yaml").write_text("apiVersion: dra-lab/v1\nkind: Drawing\nsketch: {name: theirs}\n")
-    session.edit(ClaimSketch(name="three"))
-    assert [option[0] for option in bar.ask["options"]] == ["reload", "overwrite"]
-    say(bar, type="answer", id="reload")
-    assert session.sketch.name == "theirs"
-    assert bar.ask == {}
-    session.close()
 
 
 def test_the_meters_count_what_is_free(session):

@@ -16,27 +16,6 @@ from dra_lab.sources.snapshots import make_snapshot
 from dra_lab.widgets.cluster_opening import MAX_UPLOAD_BYTES
 
 
-def test_loading_another_cluster_keeps_the_drawing(session):
-    bar = ClusterBar(session)
-    before = session.sketch
-    say(bar, type="load", source="sample:dgx-h100")
-    assert bar.loading.wait()
-    answered(session)
-    assert bar.source == "sample:dgx-h100"
-    assert session.sketch == before
-    assert (bar.example, bar.busy, bar.problem) == (False, "", "")
-
-
-def test_a_source_that_cannot_be_read_is_reported_and_the_present_one_stays(session):
-    bar = ClusterBar(session)
-    say(bar, type="load", source="/nowhere/x.json")
-    assert bar.loading.wait()
-    assert "/nowhere/x.json" in bar.refused
-    assert bar.source == "sample:eks-p4d"
-    say(bar, type="dismiss-problem")
-    assert bar.refused == ""
-
-
 def test_files_arrive_in_pieces(session):
     bar = ClusterBar(session)
     data = archive_bytes(make_snapshot(load_cluster("sample:mig")).files)
@@ -74,17 +53,6 @@ spec:
 CLAIMS = "---\n".join((CLAIM.replace("NAME", "first"), CLAIM.replace("NAME", "second")))
 
 
-def test_an_example_of_a_sample_opens_with_its_cluster_in_one_undo_step(session):
-    bar = ClusterBar(session)
-    before = session.sketch
-    say(bar, type="load", source="sample:dgx-h100/gpu-nic-cpu")
-    assert bar.loading.wait()
-    answered(session)
-    assert (session.cluster.name, len(session.sketch.requests)) == ("sample:dgx-h100", 3)
-    session.undo()
-    assert (session.cluster.name, session.sketch) == ("sample:eks-p4d", before)
-
-
 def test_an_example_that_there_is_not_is_refused_with_the_known_ones(session):
     bar = ClusterBar(session)
     say(bar, type="load", source="sample:dgx-h100/nothing")
@@ -105,9 +73,6 @@ def test_a_pod_whose_claims_are_elsewhere_says_which_are_missing(session):
     bar = ClusterBar(session)
     upload(bar, "pod.yaml", POD)
     assert "uses the ResourceClaim first, which is not in pod.yaml" in bar.refused
-
-
-DGX = "sample:dgx-h100"
 
 
 PAIRS = read_sketch("sample:eks-p4d/gpu-nic-pairs")
@@ -141,18 +106,6 @@ def test_a_plan_file_opens_with_all_that_it_says(session):
     opened(ClusterBar(session), session, drawing)
     assert session.drawing == drawing
     assert (session.mode, session.answer.node, session.release.version) == ("fleet", node, "1.37.1")
-
-
-def test_one_undo_brings_back_all_that_was_there_before_a_plan_file_of_another_sample(session):
-    session.set_release("1.35")
-    session.order_goals(("roots",))
-    before = session.drawing
-    bar = ClusterBar(session)
-    opened(bar, session, plan_file(cluster=DGX, release="1.37"))
-    assert (session.cluster.name, bar.refused) == (DGX, "")
-    session.undo()
-    assert session.drawing == before
-    assert session.cluster.name == "sample:eks-p4d"
 
 
 def test_a_plan_file_of_a_running_cluster_says_what_to_load(session):

@@ -108,15 +108,6 @@ def test_nothing_worse_is_written_unless_it_is_accepted(sheet, tmp_path):
     assert {file["state"] for file in view.export["files"]} == {"unchanged"}
 
 
-def test_a_workload_is_planned_with_its_own_replicas(sheet, tmp_path):
-    session, view = sheet
-    (tmp_path / "work.yaml").write_text(DEPLOYMENT)
-    shown(session, view, type="choose-export", workload=str(tmp_path / "work.yaml"))
-    assert "2 replicas" in view.export["plain"]["sentence"]
-    assert "work.yaml" in [file["name"] for file in view.export["files"]]
-    assert [row["name"] for row in view.export["templates"]] == ["spec.template"]
-
-
 def test_the_container_and_the_way_of_changing_a_workload_are_chosen(sheet, tmp_path):
     session, view = sheet
     file = tmp_path / "train.yaml"
@@ -135,46 +126,6 @@ def test_a_workload_that_is_not_there_is_a_problem_of_the_sheet(sheet):
     shown(session, view, type="choose-export", workload="nowhere.yaml")
     assert "nowhere.yaml" in view.export["problem"]
     assert "files" not in view.export
-
-
-def test_my_numbers_replace_the_range_of_the_sheet(session, tmp_path):
-    """The published range becomes one number that is marked as mine; the Jobs go beside the export."""
-    session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
-    view = PlanView(session)
-    say(view, type="show-export")
-    assert session.exporting.wait(60)
-    assert "0.45 to 0.64" in view.export["measure"]["words"]
-    say(view, type="use-measured", withLink=46.1, withoutLink=25.3)
-    assert session.wait(60)
-    assert session.exporting.wait(60)
-    assert "0.55 on 1 of 2 GPUs (on another NUMA node, measured by you)" in view.export["measure"]["words"]
-    say(view, type="write-measure")
-    assert (tmp_path / "out-measure" / "job-with-link.yaml").exists(), view.problem
-
-
-def test_a_file_that_a_person_changed_is_kept_unless_they_allow_it(sheet, tmp_path):
-    """The write is refused by name; `overwrite` must be true itself, not only something."""
-    _, view = sheet
-    pod = tmp_path / "out" / "pod.yaml"
-    pod.parent.mkdir()
-    pod.write_text("mine: true\n")
-    for more in ({}, {"overwrite": "yes"}):
-        say(view, type="write-export", **more)
-        assert view.problem
-    assert pod.read_text() == "mine: true\n"
-    say(view, type="write-export", overwrite=True)
-    assert "kind: Pod" in pod.read_text()
-
-
-def test_a_file_that_is_left_out_needs_no_leave(sheet, tmp_path):
-    """A person's file is neither in the way nor changed."""
-    _, view = sheet
-    pod = tmp_path / "out" / "pod.yaml"
-    pod.parent.mkdir()
-    pod.write_text("mine: true\n")
-    say(view, type="write-export", without=["pod.yaml"])
-    assert (view.problem, pod.read_text()) == ("", "mine: true\n")
-    assert (tmp_path / "out" / "kustomization.yaml").exists()
 
 
 def test_a_folder_is_listed_and_no_other_than_the_notebook_s(sheet, tmp_path, monkeypatch):
@@ -250,21 +201,6 @@ def test_the_scheduler_is_chosen_by_its_name(gang_sheet):
     row = shown(session, view, type="choose-gang-export", scheduler="kube-scheduler")
     assert "podgroup.yaml" in {file["name"] for file in row["files"]}
     assert row["plain"]["detail"].startswith("kube-scheduler 1.36.2 (PodGroup, GangScheduling on) finds a place")
-
-
-def test_a_choice_of_kueue_where_the_claims_do_not_fit_is_a_warning(gang_sheet):
-    """Kueue counts no devices, and may choose the leaf switch that is in use."""
-    session, view = gang_sheet
-    row = shown(session, view)
-    assert (row["plain"]["achieves"], "leaf-1, where the claims do not fit" in row["plain"]["detail"]) == (False, True)
-
-
-def test_what_the_scheduler_cannot_express_is_listed(gang_sheet):
-    session, view = gang_sheet
-    preferred = {"size": 3, "level": "spine", "preferLevel": "leaf switch", "hierarchy": "h100-pod"}
-    say(view, type="set-gang", name=POD, gang=preferred)
-    row = shown(session, view, type="choose-gang-export", scheduler="kube-scheduler")
-    assert row["gang"]["notExpressed"] == ["A PodGroup has no preferred level, so leaf switch is left out."]
 
 
 def test_the_planned_domain_is_shown_with_the_pin(gang_sheet):

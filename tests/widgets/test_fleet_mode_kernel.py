@@ -89,15 +89,6 @@ def test_nodes_are_filtered_by_label_driver_and_hardware_type(fleet):
     assert shown == {n.name for n in session.cluster.nodes if n.metadata.labels.get(key) == wanted}
 
 
-def test_a_stepper_plans_again(fleet):
-    session, view = fleet
-    send(session, view, type="set-replicas", name=POD, replicas=6)
-    assert view.fleet_answer["state"] == "misfit"
-    assert view.fleet_answer["sentence"].startswith("4 of 6 replicas placed on 3 nodes; no more fit, proven.")
-    (row,) = view.fleet_workloads
-    assert (row["wanted"], row["placed"], row["more"]) == (6, 4, "0")
-
-
 def test_a_node_card_has_its_pods_and_their_picture(fleet):
     session, view = fleet
     node = session.fleet.answer.plan.nodes[0]

@@ -26,7 +26,7 @@ from dra_lab.words.document import as_text
 from dra_lab.words.frames import frame
 from dra_lab.words.plan_document import AfterPlan, plan_parts, short_parts
 from dra_lab.words.plan_json import plain_value, plan_json, pod_outcome
-from dra_lab.words.shown import in_html, in_words
+from dra_lab.words.shown import in_words
 from dra_lab.words.workload_words import stranded_words
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -134,15 +134,6 @@ def test_the_short_form_names_eight_nodes_and_counts_the_others():
     assert (text.count("node-"), "and 3 more" in text) == (8, True)
 
 
-def test_names_are_printable():
-    bad = "w\x1b[2J\u202e"
-    for text in (
-        as_text(plan_parts(Plan(PlanStatus.STOPPED, Question((Workload(bad, (), replicas=1),))))),
-        headroom_sentence(Headroom(bad, Bounded(1, 1))),
-    ):
-        assert not {"\x1b", "\u202e"} & set(text)
-
-
 def test_scenarios_are_rows_with_their_errors(cluster):
     wanted = [Workload("pairs", read_sketch(PAIRS), replicas=8)]
     asked = [
@@ -190,11 +181,6 @@ def test_a_misfit_says_why():
     short = Shortfall("places", "train", "gang 'train' needs 6 pods in one rack", advice="Allow more places.")
     none = dataclasses.replace(ANSWER, status=PlanStatus.INFEASIBLE, added=(), shortfalls=(short,))
     assert "gang 'train' needs 6 pods in one rack. Allow more places." in in_words(none)
-
-
-def test_html_escapes_names():
-    row = AddedCount("<b>", ("r",), 1, 1.0)
-    assert "<b>" not in in_html(dataclasses.replace(ANSWER, added=(row,)))
 
 
 def test_a_frame_has_every_row():

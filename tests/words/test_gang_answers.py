@@ -134,9 +134,6 @@ def test_a_verdict_is_printed_with_its_domains():
     assert "<b>" not in in_html(replay)
 
 
-HOSTILE = "<b>\x1b[31mx\u202e"
-
-
 def verdicts(quota=Says.YES, counts=Says.YES, devices=Says.YES, name="train", **fields):
     amounts = (QuotaAmount("memory", "h100", 4 * 2**30, 2**30, 2**33, 2**29),)
     rows = QuotaAnswers(VerdictRow(QUOTA, quota, f"Quota of {name}.", (f"Note of {name}.",)), name, "cq", amounts)
@@ -172,10 +169,3 @@ def test_a_choice_without_devices_is_in_the_first_sentence():
     """Otherwise it would read as if the gang could start."""
     found = verdicts(advice="Pin it.")
     assert words.verdict_sentence(found) == "train has devices, but Kueue may choose another domain. Pin it."
-
-
-def test_hostile_names_reach_neither_html_nor_a_terminal():
-    found = verdicts(name=HOSTILE)
-    html, text = in_html(found), in_words(found)
-    assert "<b>" not in html.replace("</b>", "")
-    assert not {"\x1b", "\u202e"} & {*html, *text}

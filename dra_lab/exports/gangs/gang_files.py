@@ -187,7 +187,7 @@ def _own(scheduler: str, parts: GangParts, workload: WorkloadFile, *, has_claims
     """
     places, chosen, first = _places(parts, workload), SCHEDULERS[scheduler], parts.groups[0]
     _check(scheduler, parts, workload)
-    named = [] if has_claims else [*first.claims, *parts.every_shared(0)]
+    named = [] if has_claims else [*parts.claims[first.name], *parts.every_shared(0)]
 
     def edit(value: Any) -> None:
         chosen.edit(value, parts, places)
@@ -257,8 +257,8 @@ def _not_expressed(scheduler: str, parts: GangParts, workload: WorkloadFile) -> 
     for group in parts.groups if own_group else ():
         if group.slices:
             yield f"The pods of one template are in one PodGroup, so the slices of {group.name} are left out."
-        if group.own and len(parts.groups) > 1:
-            yield f"The pods of a {kind} are in one PodGroup, so {group.own} of {group.name} is left out."
+        if group.level and len(parts.groups) > 1:
+            yield f"The pods of a {kind} are in one PodGroup, so {group.level} of {group.name} is left out."
     if scheduler == "kai" and elastic and kind != "Job":
         yield f"KAI takes the minimum of a {kind} from its own fields, so {parts.gang.least} pods are left out."
     if scheduler == "kube-scheduler" and (kind not in _WITH_GROUP or _is_volcano(workload)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -57,41 +58,14 @@ class Cannot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GroupParts:
-    """One group of a gang: its name in the objects, and the claims of each of its pods.
-
-    `shared` are the claims that its pods share, as `GangParts.shared`.
-    `own` is the level that it requires besides that of the gang, "" if it adds nothing, as for a single pod. `required`
-    and `preferred` are those of the gang where it has none. `slices` are those of more than one pod.
-    """
-
-    group: PodGroup
-    name: str
-    claims: NamedClaims
-    own: str
-    required: str
-    preferred: str
-    slices: tuple[tuple[int, str], ...]
-    channel: bool
-    shared: SharedClaims
-
-    @property
-    def pods(self) -> int:
-        """Return the most pods of the group."""
-        return self.group.count
-
-    @property
-    def least(self) -> int:
-        """Return the pods without which the gang does not start."""
-        return self.group.least
-
-
-@dataclass(frozen=True)
 class GangParts:
     """A gang, ready to be written.
 
     `copies` are the names of the gangs that are alike, each with its own objects; `pins` are the requirements on the
-    nodes of each. `shared` are the claims that exist once for each gang.
+    nodes of each. `groups` have the names that the objects have, the level that a group requires besides that of the
+    gang, "" if it adds nothing, as for a single pod, and slices of more than one pod. `channels` are those whose pods
+    get a channel of a ComputeDomain. `claims` are those of a pod by its group. `shared` are the claims that exist once
+    for each gang: those of all pods under "", and those of one group.
     """
 
     gang: Workload
@@ -101,9 +75,11 @@ class GangParts:
     queue: str
     name: str
     copies: tuple[str, ...]
-    groups: tuple[GroupParts, ...]
+    groups: tuple[PodGroup, ...]
+    channels: frozenset[str]
+    claims: Mapping[str, NamedClaims]
     pins: tuple[Affinity, ...]
-    shared: SharedClaims
+    shared: Mapping[str, SharedClaims]
     texts: Mapping[str, str]
     findings: tuple[Finding, ...]
 
@@ -113,18 +89,21 @@ class GangParts:
         return all(self.pins)
 
     @property
-    def channels(self) -> bool:
-        """Say whether pods get a channel of a ComputeDomain."""
-        return any(group.channel for group in self.groups)
-
-    @property
     def required(self) -> str:
         """Return the level of which one domain must have all pods, "" for none; a single group has its own."""
-        return self.groups[0].required if len(self.groups) == 1 else self.gang.level
+        return self.required_of(self.groups[0]) if len(self.groups) == 1 else self.gang.level
+
+    def required_of(self, group: PodGroup) -> str:
+        """Return the level that a group requires, that of the gang if it has none."""
+        return group.level or self.gang.level
+
+    def preferred_of(self, group: PodGroup) -> str:
+        """Return the level that a group prefers, that of the gang if it has none."""
+        return group.prefer_level or self.gang.prefer_level
 
     def every_shared(self, copy: int) -> NamedClaims:
         """Return the claims that pods of one copy share, all of them and those of one group."""
-        return (*self.shared[copy], *(pair for group in self.groups for pair in group.shared[copy]))
+        return tuple(pair for claims in self.shared.values() for pair in claims[copy])
 
     @property
     def priority_class(self) -> str:
@@ -135,7 +114,7 @@ class GangParts:
     @property
     def requests(self) -> tuple[tuple[str, DeviceRequest], ...]:
         """Return all requests as they are written, each with the name of its claim."""
-        every = [*(pair for group in self.groups for pair in group.claims), *self.every_shared(0)]
+        every = [*(pair for claims in self.claims.values() for pair in claims), *self.every_shared(0)]
         found = {claim.metadata.name: claim for claim, _ in every}
         return tuple(
             (name, request)
@@ -147,13 +126,13 @@ class GangParts:
     def required_levels(self) -> tuple[str, ...]:
         """Return the levels that the gang, its groups and slices require, each once."""
         slices = (level for group in self.groups for _, level in group.slices)
-        found = (self.gang.level, *(group.own for group in self.groups), *slices)
+        found = (self.gang.level, *(group.level for group in self.groups), *slices)
         return tuple(dict.fromkeys(filter(None, found)))
 
     @property
     def wanted_levels(self) -> tuple[str, ...]:
         """Return the levels that the gang requires or prefers, each once."""
-        preferred = (self.gang.prefer_level, *(group.preferred for group in self.groups))
+        preferred = (self.gang.prefer_level, *map(self.preferred_of, self.groups))
         return tuple(dict.fromkeys((*self.required_levels, *filter(None, preferred))))
 
     def without_label(self, scheduler: str) -> Iterator[Cannot]:
@@ -186,17 +165,17 @@ class GangParts:
     def pod_template(
         self,
         copy: int,
-        group: GroupParts,
+        group: PodGroup,
         *,
         labels_: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
         spec: Mapping[str, Any] | None = None,
     ) -> Object:
         """Return the pod template of a group; `spec` are the fields that a scheduler needs."""
-        named = (*group.claims, *self.shared[copy], *group.shared[copy])
+        named = (*self.claims[group.name], *self.shared[""][copy], *self.shared[group.name][copy])
         used = [pod_claim(claim, entry) for claim, entry in named]
         affinity = self.pins[copy]
-        if group.channel:
+        if group.name in self.channels:
             used.append({"name": CHANNEL, "resourceClaimTemplateName": f"{self.copies[copy]}-channel"})
             if CLIQUE in (level.key for level in (self.hierarchy.levels if self.hierarchy else ())):
                 affinity = (*affinity, {"key": CLIQUE, "operator": "Exists"})
@@ -207,7 +186,7 @@ class GangParts:
         return {"metadata": metadata, "spec": body}
 
 
-Places = Sequence[tuple[PodField, GroupParts]]
+Places = Sequence[tuple[PodField, PodGroup]]
 """The pod templates of a person's own workload, and the group that each belongs to."""
 
 
@@ -229,35 +208,41 @@ def gang_parts(
     writer = _ClaimWriter(on, target, texts, findings)
     name = _short(gang.name, findings)
     copies = tuple(f"{name}-{number}" for number in range(gang.replicas)) if gang.replicas > 1 else (name,)
-    names, groups = ObjectNames(), list[GroupParts]()
+    names, groups, channels = ObjectNames(), list[PodGroup](), set[str]()
+    claims, of_groups = dict[str, NamedClaims](), dict[str, SharedClaims]()
     entries = _entries(gang.every_shared_claim, (CHANNEL,))
-    of_groups = iter(entries[len(gang.shared_claims) :])
+    once = iter(entries[len(gang.shared_claims) :])
     for group in gang.pods:
         own = names.one(_short(group.name, findings))
-        claims = [writer.claim(claim, f"{name}-{own}") for claim in group.claims]
+        written = [writer.claim(claim, f"{name}-{own}") for claim in group.claims]
+        claims[own] = tuple(zip(written, _entries(group.claims, (CHANNEL, *entries)), strict=True))
+        of_pods = [*zip(group.shared_claims, once, strict=False)]
+        of_groups[own] = writer.shared(of_pods, name, copies, f"-{own}", templates=shared_templates)
         adds = group.count > 1 and not same_level(hierarchy, group.level, gang.level)
-        level = group.level if adds else ""
-        of_pods = [*zip(group.shared_claims, of_groups, strict=False)]
-        groups.append(
-            GroupParts(
-                group=group,
-                name=own,
-                claims=tuple(zip(claims, _entries(group.claims, (CHANNEL, *entries)), strict=True)),
-                own=level,
-                required=level or gang.level,
-                preferred=group.prefer_level or gang.prefer_level,
-                slices=tuple(one for one in group.slices if one[0] > 1),
-                channel=needs_nvlink(gang, group, hierarchy) and not draws_channel(gang, group),
-                shared=writer.shared(of_pods, name, copies, f"-{own}", templates=shared_templates),
-            )
-        )
+        slices = tuple(one for one in group.slices if one[0] > 1)
+        groups.append(dataclasses.replace(group, name=own, level=group.level if adds else "", slices=slices))
+        if needs_nvlink(gang, group, hierarchy) and not draws_channel(gang, group):
+            channels.add(own)
     of_all = [*zip(gang.shared_claims, entries, strict=False)]
-    shared = writer.shared(of_all, name, copies, "", templates=shared_templates)
+    shared = {"": writer.shared(of_all, name, copies, "", templates=shared_templates), **of_groups}
     if cluster is None:
         texts = {file: text for file, text in texts.items() if not file.startswith("deviceclass-")}
         findings = [one for one in findings if not one.rule.startswith("class-")]
     found = GangParts(
-        gang, hierarchy, on, target, queue, name, copies, tuple(groups), tuple(pins), shared, texts, tuple(findings)
+        gang=gang,
+        hierarchy=hierarchy,
+        cluster=on,
+        target=target,
+        queue=queue,
+        name=name,
+        copies=copies,
+        groups=tuple(groups),
+        channels=frozenset(channels),
+        claims=claims,
+        pins=tuple(pins),
+        shared=shared,
+        texts=texts,
+        findings=tuple(findings),
     )
     named = [(one.level, one.prefer_level, *(level for _, level in one.slices)) for one in gang.pods]
     for level in (level for levels in (*named, (gang.level, gang.prefer_level)) for level in levels):

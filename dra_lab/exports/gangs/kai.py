@@ -11,11 +11,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Object, Places, job
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places, job
 from dra_lab.exports.gangs.level_keys import topology_of
 from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.yaml_text import value_at
+from dra_lab.model.workload import PodGroup
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.topology.presets import HOSTNAME
 
@@ -38,7 +39,7 @@ Slices = Sequence[tuple[int, str]]
 class _Leaf(Struct, frozen=True):
     """Pods of one Job, and the subgroup that they belong to ("" if the PodGroup has none)."""
 
-    group: GroupParts
+    group: PodGroup
     subgroup: str
     pods: int
 
@@ -63,7 +64,7 @@ def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
     """Return the subgroups of a PodGroup and its Jobs: slices are subgroups of the subgroup of their group."""
     subgroups, leaves = list[Object](), list[_Leaf]()
 
-    def cut(group: GroupParts, head: Object, pods: int, least: int, slices: Slices, constraint: Object) -> None:
+    def cut(group: PodGroup, head: Object, pods: int, least: int, slices: Slices, constraint: Object) -> None:
         if not slices:
             subgroups.append({**head, "minMember": least, **constraint})
             leaves.append(_Leaf(group, head["name"], pods))
@@ -76,12 +77,12 @@ def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
             cut(group, inner, size, size, finer, below)
 
     one = parts.groups[0]
-    levels = (one.own or one.group.prefer_level) and (parts.gang.level or parts.gang.prefer_level)
+    levels = (one.level or one.prefer_level) and (parts.gang.level or parts.gang.prefer_level)
     if len(parts.groups) == 1 and not one.slices and not levels:
-        return [], [_Leaf(one, "", one.pods)]
+        return [], [_Leaf(one, "", one.count)]
     for group in parts.groups:
-        own = _constraint(parts, group.own, group.group.prefer_level)
-        cut(group, {"name": group.name}, group.pods, group.least, group.slices, own)
+        own = _constraint(parts, group.level, group.prefer_level)
+        cut(group, {"name": group.name}, group.count, group.least, group.slices, own)
     return subgroups, leaves
 
 
@@ -105,7 +106,7 @@ def _pod_group(parts: GangParts, name: str, subgroups: list[Object]) -> Object:
         spec["subGroups"] = subgroups
     else:
         spec["minMember"] = gang.least
-        spec |= _constraint(parts, one.required, one.preferred)
+        spec |= _constraint(parts, parts.required_of(one), parts.preferred_of(one))
     return {"apiVersion": POD_GROUP, "kind": "PodGroup", "metadata": parts.metadata(name), "spec": spec}
 
 
@@ -126,8 +127,8 @@ def edit(value: Any, parts: GangParts, places: Places) -> None:
     """Write the fields of KAI into a person's own workload."""
     metadata, gang = mapping_in(value, "metadata"), parts.gang
     one = parts.groups[0]
-    levels = (gang.level, gang.prefer_level) if len(parts.groups) > 1 else (one.required, one.preferred)
-    named = [(key, parts.label(level)) for key, level in zip(_LEVELS[1:], levels, strict=True)]
+    preferred = gang.prefer_level if len(parts.groups) > 1 else parts.preferred_of(one)
+    named = [(key, parts.label(level)) for key, level in zip(_LEVELS[1:], (parts.required, preferred), strict=True)]
     wanted = {key: label for key, label in named if label}
     if wanted:
         wanted = {_TOPOLOGY: parts.topology_name(_OWN), **wanted}

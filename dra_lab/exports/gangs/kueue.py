@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Object, Places, job
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places, job
 from dra_lab.exports.gangs.level_keys import CHANNEL_CLASS, is_host, topology_of
 from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.queues import DEVICE_CHECK, SLICED_GROUPS, kueue_gate
 from dra_lab.model.sketch import asks
 from dra_lab.model.topologies import Topology
+from dra_lab.model.workload import PodGroup
 from dra_lab.scheduler.kueue.counted import is_free, refused_claims, unmapped_classes
 from dra_lab.sketch.object_names import object_name
 
@@ -55,11 +56,11 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
 
 def _leads(parts: GangParts) -> bool:
     """Say whether Kueue can put all groups into one domain: two groups, one of them a single pod."""
-    if len(parts.groups) != 2 or min(group.pods for group in parts.groups) > 1:
+    if len(parts.groups) != 2 or min(group.count for group in parts.groups) > 1:
         return False
     whole = _level(parts, parts.gang.level, parts.gang.prefer_level)
     slices = kueue_gate(parts.cluster.queues, SLICED_GROUPS) or not any(group.slices for group in parts.groups)
-    return bool(whole) and slices and all(_level(parts, g.required, g.preferred) == whole for g in parts.groups)
+    return bool(whole) and slices and all(_level_of(parts, group) == whole for group in parts.groups)
 
 
 def device_classes(parts: GangParts) -> tuple[str, ...]:
@@ -81,8 +82,12 @@ def _level(parts: GangParts, required: str, preferred: str) -> dict[str, str]:
     return {PREFERRED: label} if label and not required else {}
 
 
-def _annotations(parts: GangParts, group: GroupParts) -> dict[str, str]:
-    found = _level(parts, group.required, group.preferred)
+def _level_of(parts: GangParts, group: PodGroup) -> dict[str, str]:
+    return _level(parts, parts.required_of(group), parts.preferred_of(group))
+
+
+def _annotations(parts: GangParts, group: PodGroup) -> dict[str, str]:
+    found = _level_of(parts, group)
     layers = [(size, label) for size, level in group.slices if (label := parts.label(level))]
     if len(layers) == 1:
         found |= {SLICE: layers[0][1], SLICE_SIZE: str(layers[0][0])}
@@ -101,18 +106,18 @@ def _queue(parts: GangParts) -> dict[str, str]:
 def _job(parts: GangParts, copy: int) -> Object:
     (group,) = parts.groups
     template = parts.pod_template(copy, group, annotations=_annotations(parts, group))
-    return job(parts, parts.copies[copy], group.pods, template, labels=_queue(parts), annotations=_minimum(group))
+    return job(parts, parts.copies[copy], group.count, template, labels=_queue(parts), annotations=_minimum(group))
 
 
-def _minimum(group: GroupParts) -> dict[str, str]:
-    return {LEAST: str(group.least)} if 0 < group.least < group.pods and not group.slices else {}
+def _minimum(group: PodGroup) -> dict[str, str]:
+    return {LEAST: str(group.least)} if 0 < group.least < group.count and not group.slices else {}
 
 
 def _job_set(parts: GangParts, copy: int) -> Object:
     jobs = []
     for group in parts.groups:
         template = parts.pod_template(copy, group, annotations=_annotations(parts, group))
-        body = {"parallelism": group.pods, "completions": group.pods, "backoffLimit": 0, "template": template}
+        body = {"parallelism": group.count, "completions": group.count, "backoffLimit": 0, "template": template}
         jobs.append({"name": group.name, "replicas": 1, "template": {"spec": body}})
     metadata = parts.metadata(parts.copies[copy], labels=_queue(parts))
     return {"apiVersion": JOB_SET, "kind": "JobSet", "metadata": metadata, "spec": {"replicatedJobs": jobs}}
@@ -140,20 +145,20 @@ def cannot(parts: GangParts) -> Iterator[Cannot]:
         )
         yield Cannot(text, (parts.gang.level,))
     for group in parts.groups:
-        if group.required and group.preferred:
-            text = f"Kueue takes a required or a preferred level, so {group.preferred} of {group.name} is left out."
-            yield Cannot(text)
+        if parts.required_of(group) and parts.preferred_of(group):
+            left = f"{parts.preferred_of(group)} of {group.name} is left out"
+            yield Cannot(f"Kueue takes a required or a preferred level, so {left}.")
         if len(group.slices) > MOST_LAYERS:
             text = f"Kueue takes {MOST_LAYERS} layers of slices, so the coarsest of {group.name} are left out."
             yield Cannot(text, tuple(level for _, level in group.slices[:-MOST_LAYERS]))
-        if group.least < group.pods:
+        if group.least < group.count:
             if len(parts.groups) == 1 and not group.slices and group.least:
                 text = (
-                    f"Kueue decides once between {group.least} and {group.pods} pods of {group.name} at a time. "
+                    f"Kueue decides once between {group.least} and {group.count} pods of {group.name} at a time. "
                     "It adds none later, and the Job still completes all of them."
                 )
             else:
-                text = f"Kueue starts all {group.pods} pods of {group.name} or none, not {group.least} at least."
+                text = f"Kueue starts all {group.count} pods of {group.name} or none, not {group.least} at least."
             yield Cannot(text)
 
 

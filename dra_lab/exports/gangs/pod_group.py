@@ -51,7 +51,7 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     for copy, name in enumerate(parts.copies):
         for group in parts.groups:
             template = parts.pod_template(copy, group, spec={"schedulingGroup": {"podGroupName": name}})
-            jobs.append(job(parts, f"{name}-{group.name}", group.pods, template))
+            jobs.append(job(parts, f"{name}-{group.name}", group.count, template))
     return {"podgroup.yaml": [_pod_group(parts, copy) for copy in copies], "job.yaml": jobs}
 
 
@@ -76,12 +76,12 @@ def edit(value: Any, parts: GangParts, places: Places) -> None:
 def cannot(parts: GangParts) -> Iterator[Cannot]:
     """Yield what kube-scheduler cannot express of a gang, most important first."""
     yield from parts.without_label("kube-scheduler")
-    for level in dict.fromkeys(filter(None, (group.preferred for group in parts.groups))):
+    for level in dict.fromkeys(filter(None, (parts.preferred_of(group) for group in parts.groups))):
         yield Cannot(f"A PodGroup has no preferred level, so {level} is left out.")
     for group in parts.groups:
-        if group.own and len(parts.groups) > 1:
-            text = f"A PodGroup has one required level, so {group.own} of {group.name} is left out."
-            yield Cannot(text, (group.own,))
+        if group.level and len(parts.groups) > 1:
+            text = f"A PodGroup has one required level, so {group.level} of {group.name} is left out."
+            yield Cannot(text, (group.level,))
         if group.slices:
             cut = ", ".join(f"{size} pods in one {level}" for size, level in group.slices)
             lost = tuple(level for _, level in group.slices)

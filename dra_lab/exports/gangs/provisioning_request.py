@@ -81,7 +81,7 @@ def _objects(parts: GangParts, chosen: str) -> Iterator[Object]:
             template = f"{name}-{group.name}"
             body = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": parts.metadata(template)}
             yield {**body, "template": parts.pod_template(copy, group)}
-            sets.append({"count": group.pods, "podTemplateRef": {"name": template}})
+            sets.append({"count": group.count, "podTemplateRef": {"name": template}})
         spec: Object = {"provisioningClassName": chosen, "podSets": sets}
         yield {"apiVersion": VERSION, "kind": "ProvisioningRequest", "metadata": parts.metadata(name), "spec": spec}
 

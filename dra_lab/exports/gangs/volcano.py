@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Object, Places
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, Places
 from dra_lab.exports.gangs.level_keys import is_host, pin_affinity
 from dra_lab.exports.workload import mapping_in, pod_metadata
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.yaml_text import value_at
-from dra_lab.model.workload import HOST
+from dra_lab.model.workload import HOST, PodGroup
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import ObjectNames, object_name
 from dra_lab.topology.presets import HOSTNAME
@@ -56,14 +56,14 @@ def _existing(parts: GangParts) -> bool:
     return parts.hierarchy is not None and any(_TIER.match(level.source) for level in parts.hierarchy.levels)
 
 
-def _partition(group: GroupParts, parts: GangParts) -> tuple[int, str] | None:
+def _partition(group: PodGroup, parts: GangParts) -> tuple[int, str] | None:
     """Return the size and level of the partitions of a task: its coarsest slices, else its own required level."""
     if group.slices:
         return group.slices[0]
-    return (group.pods, group.own) if group.own and len(parts.groups) > 1 else None
+    return (group.count, group.level) if group.level and len(parts.groups) > 1 else None
 
 
-def _least_of(group: GroupParts, parts: GangParts) -> int:
+def _least_of(group: PodGroup, parts: GangParts) -> int:
     found = _partition(group, parts)
     return group.least if found is None else -(-group.least // found[0]) * found[0]
 
@@ -89,21 +89,21 @@ def _job_of(parts: GangParts, copy: int) -> Object:
     tier = _tier_of(parts, parts.required)
     if tier is not None:
         spec["networkTopology"] = {"mode": "hard", "highestTierAllowed": tier}
-    elif any(group.preferred for group in parts.groups) and not parts.required:
+    elif any(parts.preferred_of(group) for group in parts.groups) and not parts.required:
         spec["networkTopology"] = {"mode": "soft"}
     metadata = parts.metadata(parts.copies[copy])
     return {"apiVersion": JOB, "kind": "Job", "metadata": metadata, "spec": {**spec, "tasks": tasks}}
 
 
-def _task(parts: GangParts, copy: int, group: GroupParts) -> Object:
+def _task(parts: GangParts, copy: int, group: PodGroup) -> Object:
     least = _least_of(group, parts)
-    found: Object = {"name": group.name, "replicas": group.pods, "minAvailable": least}
+    found: Object = {"name": group.name, "replicas": group.count, "minAvailable": least}
     cut = _partition(group, parts)
     tier = _tier_of(parts, cut[1]) if cut else None
     if cut and tier is not None:
         size = cut[0]
         found["partitionPolicy"] = {
-            "totalPartitions": group.pods // size,
+            "totalPartitions": group.count // size,
             "partitionSize": size,
             "minPartitions": least // size,
             "networkTopology": {"mode": "hard", "highestTierAllowed": tier},
@@ -186,13 +186,13 @@ def cannot(parts: GangParts) -> Iterator[Cannot]:
     for level in parts.required_levels:
         if _tier_of(parts, level) is None:
             yield Cannot(f"No HyperNode is of the level {level}, so Volcano cannot require it.", (level,))
-    soft = any(group.preferred for group in parts.groups)
+    soft = any(parts.preferred_of(group) for group in parts.groups)
     if soft and parts.required:
         yield Cannot("Volcano's network topology is hard or soft, so the preferred level is left out.")
     elif soft:
         yield Cannot("Volcano's soft mode prefers close nodes and names no level.")
     for group in parts.groups:
-        layers, own = group.slices, group.own
+        layers, own = group.slices, group.level
         if len(layers) > 1:
             finer = " and ".join(level for _, level in layers[1:])
             text = f"Volcano cuts a task into one layer of partitions, so the slices in {finer} are left out."
@@ -204,7 +204,7 @@ def cannot(parts: GangParts) -> Iterator[Cannot]:
         if cut is not None and group.least % cut[0]:
             yield Cannot(
                 f"A level of one task is a partition, which is placed as a whole: {group.name} starts all "
-                f"{group.pods} pods or none, not {group.least} at least."
+                f"{group.count} pods or none, not {group.least} at least."
             )
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
-from code_of import code_of
 from crd_schemas import problems
 from gangs_to_export import BLOCK, CHANNEL, CLIQUE, GPUS, cliques, gang, group, random_gang, tree
 from small_claims import alternative, one_of, request
@@ -24,7 +18,6 @@ from dra_lab.exports.gangs.level_keys import CHANNEL_CLASS
 from dra_lab.findings import Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 
-ROOT = Path(__file__).parents[3]
 EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)
 
 
@@ -91,34 +84,6 @@ def test_every_template_that_pods_name_is_written(scheduler):
         text = "".join(files.texts.values())
         named = [line.split()[-1] for line in text.splitlines() if "resourceClaim" in line and "Name:" in line]
         assert set(named) <= made
-
-
-def print_digest():
-    """Print a digest of the files of random gangs for every scheduler."""
-    import hashlib
-    import random
-
-    from gangs_to_export import random_gang, tree
-
-    from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
-
-    files = [
-        gang_files(random_gang(random.Random(seed)), name, tree(), queue="q")
-        for seed in range(5)
-        for name in SCHEDULERS
-    ]
-    print(hashlib.sha256(repr([(f.texts, f.findings, f.not_expressed) for f in files]).encode()).hexdigest())
-
-
-@pytest.mark.long
-def test_the_bytes_are_the_same_in_another_process():
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    command = [sys.executable, "-c", code_of(print_digest)]
-    environments = ({**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": paths} for seed in ("1", "2"))
-    printed = [
-        subprocess.run(command, env=one, capture_output=True, text=True, check=True).stdout for one in environments
-    ]
-    assert printed[0] == printed[1] != hashlib.sha256(b"[]").hexdigest()
 
 
 @EVERY

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
-from gangs_to_export import BLOCK, GPUS, RACK, cliques, gang, group, tree
+from gangs_to_export import BLOCK, RACK, cliques, gang, group, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Cluster, KubernetesRelease
 from dra_lab.exports.gangs.gang_files import gang_files
 from dra_lab.exports.gangs.level_keys import pin_affinity
-from dra_lab.exports.manifests import manifest_files
-from dra_lab.exports.workload import patch_copy
-from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.planner.gangs import plan_gangs
-from dra_lab.sketch.claim_objects import Target
 from dra_lab.topology.presets import HOSTNAME
-
-OTHER = {"key": "zone", "operator": "In", "values": ["z1"]}
-TERMS = """
-kind: Job
-apiVersion: batch/v1
-metadata: {name: mine}
-spec:
-  template:
-    spec:
-      affinity:
-        nodeAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            nodeSelectorTerms:
-            - matchExpressions: [{key: zone, operator: In, values: [z1]}]
-            - matchFields: [{key: metadata.name, operator: In, values: [n1]}]
-      containers: [{name: main}]
-"""
 
 
 def wanted(key, *values):
@@ -62,18 +38,6 @@ PINS = {
 def test_a_pin_requires_labels_or_else_the_names_of_nodes(rule):
     hierarchy, path, *expected = PINS[rule]
     assert pin_affinity(hierarchy, path) == tuple(expected)
-
-
-def test_the_pin_goes_into_every_term_of_a_workload(tmp_path: Path):
-    """Terms are alternatives: a pod may run where any one of them holds."""
-    path = tmp_path / "job.yaml"
-    path.write_text(TERMS)
-    claim = manifest_files(GPUS, Cluster(), Target(KubernetesRelease("1.36"))).claims[0]
-    pin = pin_affinity(tree(), ("b0", "b0r1"))
-    patched = yaml.safe_load(patch_copy(read_workload(path), claim, affinity=pin).text)
-    node = patched["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
-    terms = node["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    assert [term["matchExpressions"] for term in terms] == [[OTHER, *pin], [*pin]]
 
 
 @pytest.mark.parametrize("required", ["block", "rack", "host"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from difflib import ndiff
 from textwrap import indent
 
@@ -258,12 +257,3 @@ def test_pods_with_claims_keep_them(tmp_path):
     files = exported(tmp_path, "kube-scheduler", text=text, has_claims=True)
     spec = yaml.safe_load(files.texts["mine.yaml"])["spec"]["template"]["spec"]
     assert (sorted(files.texts), spec["resourceClaims"]) == (["mine.yaml", "podgroup.yaml"], [{"name": "g"}])
-
-
-@EVERY
-def test_a_workload_in_json_stays_json(scheduler, tmp_path):
-    file = tmp_path / "mine.json"
-    file.write_text(json.dumps(yaml.safe_load(KINDS["Job"])))
-    files = gang_files(ONE, scheduler, tree(), namespace="ml", queue="team-a", workload=read_workload(file))
-    same = yaml.safe_load(exported(tmp_path, scheduler, pin=None).texts["mine.yaml"])
-    assert json.loads(files.texts["mine.json"]) == same
