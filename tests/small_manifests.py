@@ -59,16 +59,31 @@ def device_class(name: str, expression: str) -> str:
     return manifest("DeviceClass", name, selector(expression) + "\n")
 
 
-def pod(name: str, *claims: str, by: str = "resourceClaimTemplateName", more: Iterable[str] = ()) -> str:
+def pod(
+    name: str, *claims: str, by: str = "resourceClaimTemplateName", more: Iterable[str] = (), limits: str = ""
+) -> str:
     """Write a pod of one container with claims, each named as its template, or `by` resourceClaimName its claim.
 
-    `more` are further lines of its spec.
+    `more` are further lines of its spec, `limits` resources such as `nvidia.com/gpu: 1`.
     """
+    return manifest("Pod", name, _pod_spec(claims, by, more, limits), "v1")
+
+
+def workload(name: str, *claims: str, fields: Iterable[str] = (), limits: str = "") -> str:
+    """Write a Deployment whose pods are those of `pod`; `fields` are lines beside its template."""
+    pods = indent(_pod_spec(claims, "resourceClaimTemplateName", (), limits), "    ")
+    above = "".join(f"{line}\n" for line in (*fields, f"selector: {{matchLabels: {{app: {name}}}}}"))
+    template = f"template:\n  metadata: {{labels: {{app: {name}}}}}\n  spec:\n{pods}"
+    return manifest("Deployment", name, above + template, "apps/v1")
+
+
+def _pod_spec(claims: Iterable[str], by: str, more: Iterable[str], limits: str) -> str:
     named = ", ".join(f"{{name: {claim}, {by}: {claim}}}" for claim in claims)
-    used = ", ".join(f"{{name: {claim}}}" for claim in claims)
-    container = f"{{name: main, image: example.com/main, resources: {{claims: [{used}]}}}}"
-    lines = (*more, f"containers: [{container}]", f"resourceClaims: [{named}]")
-    return manifest("Pod", name, "".join(f"{line}\n" for line in lines), "v1")
+    used = f"claims: [{', '.join(f'{{name: {claim}}}' for claim in claims)}]" if named else ""
+    resources = ", ".join(part for part in (f"limits: {{{limits}}}" if limits else "", used) if part)
+    container = "{name: main, image: example.com/main" + (f", resources: {{{resources}}}" if resources else "") + "}"
+    lines = (*more, f"containers: [{container}]", *([f"resourceClaims: [{named}]"] if named else []))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def device_slice(driver: str, *devices: str, node: str = "n1") -> str:

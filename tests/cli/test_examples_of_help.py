@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from small_manifests import pod, request, template, workload
 from topology_texts import SERVER, TOPO
 
 from dra_lab.cli import main
@@ -20,36 +21,9 @@ from dra_lab.cli.parser import COMMANDS
 from dra_lab.session import Session, read_sketch
 
 EXAMPLES = {name: import_module(f"dra_lab.cli.{name}_command").EXAMPLES for name in COMMANDS}
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: old}
-spec:
-  containers:
-  - {name: old, image: old, resources: {limits: {nvidia.com/gpu: 2}}}
-"""
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: train}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: train}}
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      containers: [{name: train, image: train}]
-"""
-CLAIM = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu}
-spec:
-  spec:
-    devices:
-      requests:
-      - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}
-"""
+POD = pod("old", limits="nvidia.com/gpu: 2")
+DEPLOYMENT = workload("train", fields=["replicas: 2"])
+CLAIM = template("one-gpu", request("gpu", "gpu.nvidia.com"))
 DUMP = """\
 {"apiVersion": "v1", "kind": "List", "items": [
   {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}},

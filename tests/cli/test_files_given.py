@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from small_manifests import claim, request, workload
 
 from dra_lab.cli import main
 from dra_lab.errors import ManifestError, SourceError
@@ -160,31 +161,15 @@ def test_a_folder_where_a_file_is_needed_is_refused(command, tmp_path, capsys):
     assert "folder" in ends(command, tmp_path, tmp_path, capsys).lower()
 
 
-WORKLOAD = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: w}
-spec:
-  replicas: COUNT
-  template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}
-"""
-CLAIM = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: c}
-spec: {devices: {requests: [{name: g, exactly: {deviceClassName: gpu.nvidia.com}}]}}
-"""
-
-
 @pytest.fixture
 def files(tmp_path):
     """Return a function that writes the workload with a count and the claim, and returns their paths."""
 
     def written(count):
-        workload, claim = tmp_path / "w.yaml", tmp_path / "c.yaml"
-        workload.write_text(WORKLOAD.replace("COUNT", count))
-        claim.write_text(CLAIM)
-        return str(workload), str(claim)
+        paths = tmp_path / "w.yaml", tmp_path / "c.yaml"
+        paths[0].write_text(workload("w", fields=[f"replicas: {count}"], limits="nvidia.com/gpu: 1"))
+        paths[1].write_text(claim("c", request("g", "gpu.nvidia.com")))
+        return tuple(map(str, paths))
 
     return written
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from crd_schemas import problems
+from small_manifests import request, template
 
 from dra_lab.cli import main
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
@@ -99,13 +100,7 @@ def test_an_unknown_queue_leaves_the_answer_about_devices(capsys):
     assert (status, "there is no LocalQueue and no ClusterQueue 'trian'" in err) == (0, True)
 
 
-CLAIM = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: eight}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 8}}]}}}
----
-"""
+CLAIM = template("eight", request("gpu", "gpu.nvidia.com", "count: 8")) + "---\n"
 JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -196,11 +191,6 @@ def test_a_configuration_is_not_applied(tmp_path, capsys):
 
 
 LEADERS = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: eight}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 8}}]}}}
----
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
 metadata: {name: serve}
@@ -215,7 +205,7 @@ spec:
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_a_leader_and_workers_of_a_file_become_a_gang_with_the_level_of_the_option(scheduler, tmp_path):
-    (tmp_path / "serve.yaml").write_text(LEADERS)
+    (tmp_path / "serve.yaml").write_text(CLAIM + LEADERS)
     file = str(tmp_path / "serve.yaml")
     options = [POD, "--claim", file, "--level", "leaf switch", "--queue", "training/train", "--workload", file, "--pin"]
     assert main(["export", *options, "--scheduler", scheduler, "--dir", str(tmp_path / "out")]) == 0

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
+from small_manifests import pod
 from topology_texts import TOPO
 
 from dra_lab.cli import main
@@ -18,14 +19,6 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "plan-v3.schema.json
 EKS = "sample:eks-p4d"
 PAIRS = f"{EKS}/gpu-nic-pairs"
 HGX = "sample:dgx-h100"
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  containers:
-  - {name: train, image: train, resources: {limits: {LIMIT: 1}}}
-"""
 COMMANDS = {
     "plan": (["plan", EKS, "--claim", PAIRS], "Plan", {"node", "devices"}),
     "misfit": (["plan", EKS, "--claim", f"{EKS}/five-pairs"], "Plan", {"node", "devices"}),
@@ -55,8 +48,8 @@ STATUS = {"fits": 0, "does-not-fit": 1, "not-checked": 2, "stopped": 2}
 
 
 def write_files(folder):
-    (folder / "pod.yaml").write_text(POD.replace("LIMIT", "nvidia.com/gpu"))
-    (folder / "other.yaml").write_text(POD.replace("LIMIT", "example.com/npu"))
+    (folder / "pod.yaml").write_text(pod("train", limits="nvidia.com/gpu: 1").removeprefix("---\n"))
+    (folder / "other.yaml").write_text(pod("train", limits="example.com/npu: 1").removeprefix("---\n"))
     (folder / "topo.txt").write_text(TOPO)
 
 

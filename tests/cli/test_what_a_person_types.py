@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_manifests import claim, request
 
 import dra_lab
 from dra_lab import __version__
@@ -18,12 +19,7 @@ from dra_lab.sources.samples import sample_path
 
 EKS = "sample:eks-p4d"
 PAIRS = f"{EKS}/gpu-nic-pairs"
-CLAIM = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: one}
-spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}
-"""
+CLAIM = claim("one", request("gpu", "gpu.nvidia.com", "count: 1"))
 DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from small_manifests import workload
 
 from dra_lab import KubernetesRelease, load_cluster, read_sketch
 from dra_lab.cli import main
@@ -62,18 +63,7 @@ def test_options_that_mean_nothing_are_refused_before_anything_is_written(tmp_pa
     assert not (tmp_path / "new").exists()
 
 
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: train}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: train}}
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      containers: [{name: main, image: example/train:1}]
-"""
+DEPLOYMENT = workload("train", fields=["replicas: 3"])
 
 
 def test_a_workload_is_planned_with_its_own_replicas(tmp_path, capsys):

@@ -7,38 +7,17 @@ import re
 import subprocess
 
 import pytest
+from small_manifests import request, template, workload
 
 from dra_lab.cli import main
 
 EKS = "sample:eks-p4d"
-TEMPLATE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: NAME}
-spec:
-  spec:
-    devices:
-      requests:
-      - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: COUNT}}
-      - {name: nic, exactly: {deviceClassName: dranet, count: COUNT}}
-"""
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: NAME}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: NAME}}
-  template:
-    metadata: {labels: {app: NAME}}
-    spec:
-      resourceClaims: [{name: devices, resourceClaimTemplateName: NAME}]
-      containers: [{name: main, image: main, resources: {claims: [{name: devices}]}}]
-"""
 
 
 def manifest(name: str, count: int) -> str:
-    return f"{TEMPLATE}---\n{DEPLOYMENT}".replace("NAME", name).replace("COUNT", str(count))
+    many = f"count: {count}"
+    pairs = template(name, request("gpu", "gpu.nvidia.com", many), request("nic", "dranet", many))
+    return pairs + workload(name, name, fields=["replicas: 1"])
 
 
 def git(*words: str) -> None:

@@ -141,6 +141,14 @@ def test_a_class_among_the_manifests_counts(tmp_path):
     assert review.valid
 
 
+@pytest.mark.parametrize("version", ["apiVersion: resource.k8s.io/v9", "metadata: {name: a}"])
+def test_a_version_that_the_api_does_not_have_is_an_error(tmp_path, version):
+    (tmp_path / "a.yaml").write_text(f"kind: ResourceClaim\n{version}\n")
+    found = check_manifests(CLUSTER, read_manifests([tmp_path])).findings
+    assert [f.rule for f in found if f.severity is Severity.ERROR] == ["version-unknown"]
+    assert "nothing-to-check" not in [f.rule for f in found]
+
+
 EKS = "sample:eks-p4d"
 EXPORTS = [
     (EKS, "gpu-nic-pairs", 1, False),

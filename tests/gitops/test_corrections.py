@@ -5,6 +5,7 @@ from difflib import ndiff
 from pathlib import Path
 
 import pytest
+from small_manifests import device_class
 
 from dra_lab import KubernetesRelease, load_cluster
 from dra_lab.checks.document_checks import check_text
@@ -256,12 +257,7 @@ def test_a_published_article_is_corrected(tmp_path):
     assert main(["check", "sample:eks-p4d", str(file), "--fix"]) == 0
 
 
-OWN_CLASS = """\
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: nvidia-gpu}
-spec: {selectors: [{cel: {expression: "device.driver == 'gpu.nvidia.com'"}}]}
-"""
+OWN_CLASS = device_class("nvidia-gpu", "device.driver == 'gpu.nvidia.com'")
 
 
 @pytest.mark.parametrize("place", ["class.yaml", "classes/class.yaml"])

@@ -366,6 +366,14 @@ def test_a_followed_cluster_has_the_levels_of_now(server, config):
     watched.follower.stop()
 
 
+def test_a_followed_cluster_has_the_usage_of_now(server, config):
+    serve_queues(server)
+    watched = Watched(load_context("test", limits=QUICK), AGAIN)
+    serve(server, "clusterqueues", cluster_queue("acme-a", {"gpu": 8}, usage={"gpu": 7}))
+    watched.until(lambda w: {"gpu"} == {one.name for one in w.latest.queues[0].status.flavors_reservation[0].resources})
+    watched.follower.stop()
+
+
 def test_levels_that_can_be_read_again_replace_the_note(server, config):
     """A right that was missing at first, and is there now; what is not read again stays."""
     serve(server, "topologies")

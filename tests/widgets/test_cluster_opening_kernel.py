@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from small_manifests import claim, request
 from widget_messages import answered, say, upload
 
 from dra_lab import ClusterBar, Lab, load_cluster, read_sketch
@@ -34,13 +35,6 @@ def test_files_that_are_too_large_are_refused_before_they_are_sent(session):
     assert "give its path" in bar.refused
 
 
-CLAIM = """apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: NAME}
-spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}
-"""
-
-
 POD = """apiVersion: v1
 kind: Pod
 metadata: {name: trainer}
@@ -50,7 +44,7 @@ spec:
 """
 
 
-CLAIMS = "---\n".join((CLAIM.replace("NAME", "first"), CLAIM.replace("NAME", "second")))
+CLAIMS = "".join(claim(name, request("one", "gpu.nvidia.com", "count: 1")) for name in ("first", "second"))
 
 
 def test_an_example_that_there_is_not_is_refused_with_the_known_ones(session):

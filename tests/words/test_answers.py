@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from checked_plans import checked_plan
 from msgspec.structs import replace as changed
-from small_manifests import device_slice
+from small_manifests import device_slice, request, template, workload
 from small_plans import a_plan, busy_cluster, first_fit, goals, taken
 
 from dra_lab import how_many_more, load_cluster, stranded
@@ -187,30 +187,13 @@ def test_a_number_that_is_a_cap_is_reported_as_a_cap():
     assert "at least 10,000 more" in headroom_sentence(headroom)
 
 
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: w}
-spec:
-  replicas: COUNT
-  template:
-    spec:
-      containers: [{name: c, resources: {claims: [{name: d}]}}]
-      resourceClaims: [{name: d, resourceClaimTemplateName: c}]
-"""
-CLAIM = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: c}
-spec:
-  spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, adminAccess: true}}]}}
-"""
+CLAIM = template("c", request("gpu", "gpu.nvidia.com", "adminAccess: true"))
 
 
 @pytest.mark.parametrize(("replicas", "outcome"), [(10_000, "fits"), (10_001, "stopped")])
 def test_more_replicas_than_are_counted_are_not_decided(tmp_path, capsys, replicas, outcome):
     (tmp_path / "slice.yaml").write_text(SLICE % ("", ""))
-    (tmp_path / "claim.yaml").write_text(f"{CLAIM}---\n{DEPLOYMENT.replace('COUNT', str(replicas))}")
+    (tmp_path / "claim.yaml").write_text(CLAIM + workload("w", "c", fields=[f"replicas: {replicas}"]))
     main(["check", str(tmp_path / "slice.yaml"), str(tmp_path / "claim.yaml"), "-o", "json"])
     [item] = json.loads(capsys.readouterr().out)["workloads"]
     assert (item["outcome"], item["capped"]) == (outcome, True)
