@@ -270,14 +270,9 @@ def _beside_first_fit(question: SessionQuestion, plan: Plan, run: Run[Answer]) -
     """Return a plan with what kube-scheduler takes instead, and the bandwidths that a person measured."""
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
 
-    plan = with_first_fit(
-        question.cluster,
-        plan,
-        release=question.release,
-        goals=question.goals,
-        time_limit=COMPARE_SECONDS,
-        cancel=run.stop,
-    )
+    if plan.first_fit is None:
+        limits: dict[str, Any] = {"time_limit": COMPARE_SECONDS, "cancel": run.stop}
+        plan = with_first_fit(question.cluster, plan, release=question.release, goals=question.goals, **limits)
     return changed(plan, regrets=with_measured(plan.regrets, question.measured))
 
 
