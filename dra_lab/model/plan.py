@@ -170,6 +170,11 @@ class Plan(Shown):
         """Return how many replicas are wanted."""
         return sum(workload.replicas for workload in self.workloads)
 
+    @property
+    def wanted_pods(self) -> int:
+        """Return how many pods are wanted."""
+        return sum(workload.replicas * workload.size for workload in self.workloads)
+
     @cached_property
     def placed(self) -> Mapping[str, int]:
         """Return how many replicas of each workload are placed."""

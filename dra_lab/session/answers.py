@@ -69,7 +69,7 @@ class Answer(Struct, frozen=True):
     @property
     def figures(self) -> Mapping[str, KnownValue]:
         """Return the numbers of the answer by name, as a kept plan has them (`model.sketch.Kept`)."""
-        wanted = sum(workload.replicas * workload.size for workload in self.question.workloads)
+        wanted = self.plan.wanted_pods
         least = None if self.gangs is not None else self.plan.goal(UNPLACED)
         bound = wanted - least.bound if least is not None and least.bound is not None else None
         found = {"placed": KnownValue(value=len(self.plan.pods), bound=bound), "wanted": KnownValue(value=wanted)}
@@ -270,14 +270,9 @@ def _beside_first_fit(question: SessionQuestion, plan: Plan, run: Run[Answer]) -
     """Return a plan with what kube-scheduler takes instead, and the bandwidths that a person measured."""
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
 
-    plan = with_first_fit(
-        question.cluster,
-        plan,
-        release=question.release,
-        goals=question.goals,
-        time_limit=COMPARE_SECONDS,
-        cancel=run.stop,
-    )
+    if plan.first_fit is None:
+        limits: dict[str, Any] = {"time_limit": COMPARE_SECONDS, "cancel": run.stop}
+        plan = with_first_fit(question.cluster, plan, release=question.release, goals=question.goals, **limits)
     return changed(plan, regrets=with_measured(plan.regrets, question.measured))
 
 

@@ -31,8 +31,6 @@ from dra_lab.words.reason_words import path_words
 from dra_lab.words.scheduler_sentences import Simulation
 from dra_lab.words.workload_words import gang_words
 
-Verdict = Literal["ok", "warn", "unknown"]
-
 
 class TickRow(Row, frozen=True):
     """A choice by its name, what it is in words: a pod template that may get the claim, or a kind of extra files."""
@@ -55,14 +53,6 @@ class FileRow(Row, frozen=True):
     lines: tuple[str, ...] = ()
     cut: int = 0
     fragment: bool = False
-
-
-class OutcomeRow(Row, frozen=True):
-    """What kube-scheduler does with manifests, in a sentence, and why."""
-
-    verdict: Verdict
-    sentence: str
-    detail: str = ""
 
 
 class PinRow(Row, frozen=True):
@@ -126,8 +116,8 @@ class ExportRow(Row, frozen=True):
     extras: tuple[TickRow, ...] = ()
     containers: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
-    plain: OutcomeRow | None = None
-    pinned: OutcomeRow | None = None
+    plain: Simulation | None = None
+    pinned: Simulation | None = None
     pins: tuple[PinRow, ...] = ()
     pin: bool = False
     price: str = ""
@@ -151,8 +141,6 @@ _MOST_NAMED = 3
 
 _MISSED = ("replicas-unplaced", POD_PINS)
 """Findings that say what the manifests of a fleet do not achieve, whatever kube-scheduler does."""
-
-_VERDICTS: dict[bool | None, Verdict] = {True: "ok", False: "warn", None: "unknown"}
 
 _NO_PLAN = "These gangs are not planned yet."
 
@@ -208,17 +196,16 @@ def _others(names: list[str]) -> str:
     return f"{pods} {are} planned with the gang and not in these files. Open {them} in Plan to export it."
 
 
-def plan_outcome_row(session: Session, made: Bundle) -> OutcomeRow:
+def _of_gang(session: Session, made: Bundle) -> Simulation:
     """Return whether the gang has its place, and what the chosen scheduler does with it, if that is known.
 
     It warns if the scheduler may choose a domain where the claims do not fit, or finds none.
     """
     found, chosen = made.simulation, _choice(session)
-    verdict = _VERDICTS[found.achieves]
-    if chosen is None or verdict != "ok":
-        return OutcomeRow(verdict=verdict, sentence=found.sentence, detail=found.detail)
+    if chosen is None or not found.achieves:
+        return found
     misses = bool(chosen.trapped) or chosen.replay.verdict is GangVerdict.NO
-    return OutcomeRow(verdict="warn" if misses else "ok", sentence=found.sentence, detail=scheduler_row(chosen).text)
+    return msgspec.structs.replace(found, achieves=not misses, detail=scheduler_row(chosen).text)
 
 
 def _choice(session: Session) -> GangChoice | None:
@@ -253,7 +240,7 @@ def export_row(session: Session) -> ExportRow:
         extras=tuple(_extras(exporting)),
         containers=exporting.containers,
         namespaces=_namespaces(session.cluster),
-        plain=plan_outcome_row(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
+        plain=_of_gang(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
         pinned=_outcome(exporting.pinned) if pins else None,
         pins=pins,
         pin=exporting.pins,
@@ -291,13 +278,11 @@ def _price(pinned_plan: PinnedPlan, pins: Sequence[PinRow]) -> str:
     return pins[0].price if len(pins) == 1 else f"that of each of the {len(pins)} pins is below"
 
 
-def _outcome(made: Bundle | None) -> OutcomeRow | None:
+def _outcome(made: Bundle | None) -> Simulation | None:
     if made is None:
         return None
-    found: Simulation = made.simulation
     missed = (f"{one.subject}: {one.message}." for one in made.findings if one.rule in _MISSED)
-    detail = " ".join(filter(None, (found.detail, *missed)))
-    return OutcomeRow(verdict=_VERDICTS[found.achieves], sentence=found.sentence, detail=detail)
+    return msgspec.structs.replace(made.simulation, detail=" ".join(filter(None, (made.simulation.detail, *missed))))
 
 
 def _measure(session: Session) -> MeasureRow | None:

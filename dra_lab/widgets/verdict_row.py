@@ -64,14 +64,13 @@ class AnswerRow(Row, frozen=True):
     can_improve: bool = False
 
 
-_STATES: dict[PlanStatus, State] = {
-    PlanStatus.OPTIMAL: "fits",
-    PlanStatus.FEASIBLE: "fits",
-    PlanStatus.INFEASIBLE: "misfit",
-    PlanStatus.STOPPED: "stopped",
-    PlanStatus.NOT_CHECKED: "stopped",
-    PlanStatus.EMPTY: "empty",
-}
+def _state(plan: Plan) -> State:
+    """Return whether all pods have a place."""
+    if plan.status is PlanStatus.EMPTY:
+        return "empty"
+    if not plan.pods:
+        return "misfit" if plan.proven else "stopped"
+    return "fits" if len(plan.pods) == plan.wanted_pods else "misfit"
 
 
 def answer_row(session: Session, simulated: Simulation | None) -> AnswerRow:
@@ -91,7 +90,7 @@ def answer_row(session: Session, simulated: Simulation | None) -> AnswerRow:
     scheduler = " ".join(scheduler_sentences(plan, simulated)) if plan.fits else ""
     tried = [*no_help_lines(plan.reasons)] if plan.reasons is not None else []
     return AnswerRow(
-        state=_STATES[plan.status],
+        state=_state(plan),
         sentence=headline(plan, cluster, node_labels(cluster).__getitem__),
         asked=request_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
         scheduler=without_text(scheduler),
@@ -121,7 +120,7 @@ def fleet_answer_row(session: Session) -> AnswerRow:
     placed = answer.figures["placed"]
     verdict, values = verdict_and_values(answer.plan, answer.question.cluster)
     return AnswerRow(
-        state=_state(answer),
+        state=_state(answer.plan),
         asked=asked,
         sentence=verdict,
         proof=" ".join(filter(None, (values, _proof(answer.plan, pins)))),
@@ -168,15 +167,6 @@ def _working_words(answer: Answer, progress: Any) -> str:
         return "Counting how many more fit"
     text = getattr(progress, "text", "")
     return f"Improving: {text}" if text else "Improving"
-
-
-def _state(answer: Answer) -> State:
-    plan = answer.plan
-    if plan.status is PlanStatus.EMPTY:
-        return "empty"
-    if not plan.pods:
-        return "misfit" if plan.proven else "stopped"
-    return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
 
 
 def _tiles(answer: Answer) -> tuple[Tile, ...]:

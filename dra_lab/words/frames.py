@@ -309,7 +309,7 @@ def _scenarios(answers: Iterable[ScenarioAnswer]) -> pd.DataFrame:
 def _numbers(plan: Plan | None) -> tuple[int | None, int | None, int | None]:
     if plan is None:
         return None, None, None
-    return len(plan.pods), sum(w.replicas * w.size for w in plan.workloads), len(plan.nodes)
+    return len(plan.pods), plan.wanted_pods, len(plan.nodes)
 
 
 _OF_ONE: Mapping[type, _Views] = {

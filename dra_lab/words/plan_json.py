@@ -241,7 +241,7 @@ def _summary(plan: Plan) -> dict[str, int]:
     return {
         "replicas": plan.replicas,
         "replicasPlaced": sum(plan.placed.values()),
-        "pods": sum(one.replicas * one.size for one in plan.workloads),
+        "pods": plan.wanted_pods,
         "podsPlaced": len(plan.pods),
         "nodes": len(plan.nodes),
     }

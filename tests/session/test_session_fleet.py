@@ -9,6 +9,7 @@ from dra_lab.model.sketch import GangDrawing
 from dra_lab.session.preparing import moved_layers
 from dra_lab.sources.drawing_files import read_drawing
 from dra_lab.widgets.verdict_row import fleet_answer_row
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.verdict import MAKE_ROOM, fixes
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -30,6 +31,13 @@ def names(session) -> list[str]:
 def test_the_drawing_is_the_fleet_until_there_is_another_workload(session):
     assert names(session) == ["gpu-nic-pairs"]
     assert len(session.fleet.plan().pods) == 1
+
+
+def test_the_fleet_of_the_drawing_alone_says_what_plan_says(session):
+    """Also what kube-scheduler does without the links, and what that costs."""
+    said = answer_sentence(session.plan(), session.cluster)
+    session.fleet.plan()
+    assert session.fleet.answer.sentence == said
 
 
 def test_the_answer_has_what_more_fits_and_what_is_stranded(session):

@@ -29,6 +29,16 @@ def test_files_arrive_in_pieces(session):
     assert (bar.source, seen[-1], seen == sorted(seen)) == ("mig.tgz", len(data), True)
 
 
+def test_a_source_that_cannot_be_read_is_reported_and_the_present_one_stays(session):
+    bar = ClusterBar(session)
+    say(bar, type="load", source="/nowhere/x.json")
+    assert bar.loading.wait()
+    assert "/nowhere/x.json" in bar.refused
+    assert bar.source == "sample:eks-p4d"
+    say(bar, type="dismiss-problem")
+    assert bar.refused == ""
+
+
 def test_files_that_are_too_large_are_refused_before_they_are_sent(session):
     bar = ClusterBar(session)
     say(bar, type="upload", number=1, files=[{"name": "a.json", "size": MAX_UPLOAD_BYTES + 1}])

@@ -128,6 +128,21 @@ def test_a_workload_that_is_not_there_is_a_problem_of_the_sheet(sheet):
     assert "files" not in view.export
 
 
+def test_my_numbers_replace_the_range_of_the_sheet(session, tmp_path):
+    """The published range becomes one number that is marked as mine; the Jobs go beside the export."""
+    session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
+    view = PlanView(session)
+    say(view, type="show-export")
+    assert session.exporting.wait(60)
+    assert "0.45 to 0.64" in view.export["measure"]["words"]
+    say(view, type="use-measured", withLink=46.1, withoutLink=25.3)
+    assert session.wait(60)
+    assert session.exporting.wait(60)
+    assert "0.55 on 1 of 2 GPUs (on another NUMA node, measured by you)" in view.export["measure"]["words"]
+    say(view, type="write-measure")
+    assert (tmp_path / "out-measure" / "job-with-link.yaml").exists(), view.problem
+
+
 def test_a_folder_is_listed_and_no_other_than_the_notebook_s(sheet, tmp_path, monkeypatch):
     """Folders and files that can be read, without hidden ones; out of reach, the notebook's folder."""
     (tmp_path / "home" / "jobs" / "deep").mkdir(parents=True)

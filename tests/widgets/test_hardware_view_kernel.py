@@ -91,6 +91,18 @@ def test_what_is_shown_redraws_the_picture(session):
     assert view.svg != before
 
 
+def test_both_shows_what_differs_where_the_manifest_gives_the_best(session):
+    """With this manifest kube-scheduler takes the best: what it takes without links lies over it, and is told."""
+    view = HardwareView(session)
+    assert {p.device for p in session.answer.first_fit.placements} == set(session.answer.chosen())
+    view.show = "both"
+    assert "dra-hw-only-k" in view.svg.split("dra-hw-legend")[0].split("</style>")[1]
+    assert "only kube-scheduler without links" in view.svg
+    assert view.caption.endswith("K: without links")
+    view.show = "best"
+    assert "K:" not in view.caption
+
+
 def test_a_cluster_without_slices_is_an_empty_state_with_one_way_out(session):
     from dra_lab.model.cluster import Cluster
     from dra_lab.model.nodes import Node, ObjectMeta

@@ -31,6 +31,16 @@ def test_goals_stand_beside_what_kube_scheduler_reaches(session):
     assert all(row["proven"] for row in rows.values())
 
 
+def test_yaml_lines_carry_the_letter_of_their_request(session):
+    view = PlanView(session)
+    lines = view.yaml.splitlines()
+    for number, letter in view.yaml_marks.items():
+        assert letter in ("A", "B"), number
+    first = min(int(number) for number, letter in view.yaml_marks.items() if letter == "A")
+    assert "name: gpu" in lines[first - 1]
+    assert view.badges["gpu"]["letter"] == "A"
+
+
 def test_the_manifest_follows_every_change(session):
     """The YAML is that of the present drawing, before its answer is there."""
     view = PlanView(session)
@@ -169,6 +179,21 @@ def test_a_typed_text_is_corrected_as_one_undo_step(session):
     assert session.sketch == before
 
 
+def test_the_drawings_own_text_is_corrected(session):
+    view = PlanView(session)
+    assert view.claim_fixes == []
+    gpu, *others = session.sketch.requests
+    wrong = replace(gpu, exactly=replace(gpu.exactly, device_class_name="nvidia-gpu"))
+    session.edit(replace(session.sketch, requests=(wrong, *others)))
+    answered(session)
+    assert len(view.claim_fixes) == 2
+    assert all("'nvidia-gpu' → 'gpu.nvidia.com'" in row["text"] for row in view.claim_fixes)
+    say(view, type="fix-claim")
+    answered(session)
+    assert session.sketch.requests[0].exactly.device_class_name == "gpu.nvidia.com"
+    assert view.claim_fixes == []
+
+
 FULL = "ip-192-168-158-9.ec2.internal"
 PAIRS = "kube-scheduler allocates 2 of 2 pairs on every node it may choose"
 FREE = "ip-192-168-140-52.ec2.internal"
@@ -281,6 +306,18 @@ def test_labels_narrow_the_pods_and_a_wrong_one_says_what_to_write(busy):
     send(session, view, type="set-movable", namespaces=[], labels="tier in (spot)")
     assert "'tier in (spot)' is not KEY=VALUE; write for example tier=spot" in view.problem
     assert view.moves["movable"]["labels"] == "tier=spot"
+
+
+def test_the_pods_that_may_move_are_kept_in_the_plan_file(tmp_path):
+    file = tmp_path / "room.dralab.yaml"
+    session = Session("sample:h100-busy", sketch=read_sketch("sample:h100-busy/eight-pairs"), file=file)
+    view = PlanView(session)
+    say(view, type="set-movable", namespaces=["batch"], labels="tier=spot")
+    session.close()
+    again = Session(file=file)
+    again.close()
+    Widget.close_all()
+    assert again.drawing.movable == session.drawing.movable
 
 
 def test_the_moves_for_one_pod_are_not_shown_for_two(busy):

@@ -6,7 +6,7 @@ import { Callout, FindingsList, type Tone, Working } from "../components/content
 import { Dialog } from "../components/dialog";
 import { Check, Choice, optionsOf, Switch } from "../components/inputs";
 import { Term } from "../components/popover";
-import type { ExportRow, FileRow, OutcomeRow } from "../generated/models";
+import type { ExportRow, FileRow, Simulation } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { counted, keyed, saveText, selectAll } from "../view/text";
 import { GangSettings, Measure, PinnedDomain, Settings } from "./settings";
@@ -176,7 +176,7 @@ export function DiffLines({ lines, isWhole = false }: { lines: readonly string[]
 }
 
 // What kube-scheduler does with the manifests, and the pins with their price.
-const TONES: Readonly<Record<OutcomeRow["verdict"], Tone>> = { ok: "ok", warn: "warn", unknown: "plain" };
+const toneOf = ({ achieves }: Simulation): Tone => (achieves ? "ok" : achieves === false ? "warn" : "plain");
 
 function Outcome({ row }: { row: ExportRow }) {
   const { stage = "", plain, pinned, pins = [] } = row;
@@ -184,7 +184,7 @@ function Outcome({ row }: { row: ExportRow }) {
     <section
       className="dra-card dra-outcome"
       aria-label={row.gang ? "Plan of the gang" : "Simulation of kube-scheduler"}
-      data-verdict={plain?.verdict ?? "unknown"}
+      data-achieves={plain?.achieves ?? undefined}
     >
       <div role="status">
         {plain && <Verdict outcome={plain} />}
@@ -197,16 +197,16 @@ function Outcome({ row }: { row: ExportRow }) {
       </div>
       {row.gang && <PinnedDomain gang={row.gang} />}
       {pinned && <Pin row={row} pinned={pinned} />}
-      {!row.gang && !pinned && !stage && plain?.verdict === "warn" && pins.length === 0 && !row.problem && (
+      {!row.gang && !pinned && !stage && plain?.achieves === false && pins.length === 0 && !row.problem && (
         <p className="dra-outcome-pin dra-dim">No pin was found that makes kube-scheduler allocate this plan.</p>
       )}
     </section>
   );
 }
 
-function Verdict({ outcome }: { outcome: OutcomeRow }) {
+function Verdict({ outcome }: { outcome: Simulation }) {
   return (
-    <Callout tone={TONES[outcome.verdict]}>
+    <Callout tone={toneOf(outcome)}>
       <div>
         <b>{outcome.sentence}</b>
         {outcome.detail && <p>{outcome.detail}</p>}
@@ -215,14 +215,14 @@ function Verdict({ outcome }: { outcome: OutcomeRow }) {
   );
 }
 
-function Pin({ row, pinned }: { row: ExportRow; pinned: OutcomeRow }) {
+function Pin({ row, pinned }: { row: ExportRow; pinned: Simulation }) {
   const channel = useChannel();
   return (
     <div className="dra-outcome-pin">
       <Switch checked={row.pin ?? false} onTurn={(pin) => channel.send({ type: "choose-export", pin })}>
         <b>Pin so that it allocates this plan</b>
       </Switch>
-      <Callout tone={TONES[pinned.verdict]} text={`${pinned.sentence} ${row.price ? `Price: ${row.price}.` : ""}`} />
+      <Callout tone={toneOf(pinned)} text={`${pinned.sentence} ${row.price ? `Price: ${row.price}.` : ""}`} />
     </div>
   );
 }

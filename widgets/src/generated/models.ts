@@ -354,8 +354,8 @@ export interface ExportRow {
   extras?: readonly TickRow[];
   containers?: readonly string[];
   namespaces?: readonly string[];
-  plain?: OutcomeRow | null;
-  pinned?: OutcomeRow | null;
+  plain?: Simulation | null;
+  pinned?: Simulation | null;
   pins?: readonly PinRow[];
   pin?: boolean;
   price?: string;
@@ -636,12 +636,6 @@ export interface OpaqueDeviceConfiguration {
   parameters?: Readonly<Record<string, unknown>>;
 }
 
-export interface OutcomeRow {
-  verdict: "ok" | "unknown" | "warn";
-  sentence: string;
-  detail?: string;
-}
-
 export interface OutgoingRow {
   text: string;
   tone?: "error" | "ok" | "plain" | "warn";
@@ -807,6 +801,12 @@ export interface Shortfall {
   node?: string;
   advice?: string;
   widest?: boolean;
+}
+
+export interface Simulation {
+  achieves: boolean | null;
+  sentence: string;
+  detail?: string;
 }
 
 export interface SourceRow {
