@@ -129,6 +129,7 @@ class _Published:
     """How many pods of a fleet's one workload the published devices of a node allow at most.
 
     Every request takes its count of them. Taints, links, counters and selectors on attributes only allow fewer pods.
+    Row that needs it: pairs on 2,000 nodes x 8 are at most 10,561 after 0.2 s, 20,000,000 without.
     """
 
     def __init__(self, fleet: FleetProblem) -> None:

@@ -350,7 +350,10 @@ class _Search:
         return [GoalBound(g.goal, v, None if g.bound is None else agreed(g.bound, v)) for g, v in final]
 
     def _decide(self, at: int, goal: str, *, sure: bool) -> int:
-        """Improve a goal; return what no solution undercuts that keeps the goals before it, 0 if that is not known."""
+        """Improve a goal; return what no solution undercuts that keeps the goals before it, 0 if that is not known.
+
+        Without the model over what was found, 2 of 60 small cases have fewer pods, and 3 no proof of their number.
+        """
         if self.problem.small:
             model, looking = self._model(at, values=True), self.budget.part(self.budget.shares.step)
             outcome = model.minimise(goal, looking, have=self.values[at])

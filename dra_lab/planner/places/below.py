@@ -14,7 +14,10 @@ from dra_lab.planner.places.trees import State
 
 @dataclass
 class Below:
-    """Limits from below on the states of a fleet."""
+    """Limits from below on the states of a fleet.
+
+    Row that needs them: 2 pairs on 100 nodes x 8 are proven in 0.2 s, in 2.4 s by models without them.
+    """
 
     counting: Counting
 
