@@ -50,6 +50,12 @@ def test_the_gitlab_job_passes_on_good_manifests(repository):
     assert [main(command) for command in commands] == [0, 0]
 
 
+def test_the_github_workflow_names_fixed_versions_of_actions():
+    """An action without a version would change under the workflow."""
+    steps = read("github-actions.yml")["jobs"]["check"]["steps"]
+    assert [step["uses"] for step in steps if "uses" in step and not re.search(r"@v\d", step["uses"])] == []
+
+
 def test_the_github_workflow_has_the_least_rights():
     """Nothing is allowed for the workflow; the job may read the repository and report findings."""
     workflow = read("github-actions.yml")
@@ -70,6 +76,12 @@ def test_argo_cd_and_flux_apply_the_folder_that_export_writes(repository):
     assert read("flux/kustomization.yaml")["spec"]["path"] == "./manifests"
     listed = yaml.safe_load((repository / "manifests" / "kustomization.yaml").read_text(encoding="utf-8"))
     assert [name for name in listed["resources"] if not (repository / "manifests" / name).is_file()] == []
+
+
+@pytest.mark.parametrize("path", CONTAINERS, ids=lambda path: path.relative_to(EXAMPLES).as_posix())
+def test_a_container_serves_without_root(path: Path):
+    lines = [line.split(maxsplit=1) for line in path.read_text(encoding="utf-8").splitlines() if " " in line]
+    assert dict(lines)["USER"] != "root"
 
 
 @pytest.mark.parametrize("path", [*CONTAINERS, EXAMPLES / "binder" / "postBuild"], ids=lambda path: path.name)
