@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from contrast import low_contrast
+from lab_page import AXE
 from playwright.sync_api import Browser, Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
@@ -81,3 +82,15 @@ def test_hostile_names_do_nothing_on_the_graph_page(page: Page, tmp_path: Path):
     page.locator("#mynetwork canvas").wait_for()
     page.evaluate("() => network.interactionHandler._checkShowPopup(network.canvasToDOM(network.getPosition(0)))")
     assert page.locator("img").count() == 0
+
+
+def test_axe_finds_nothing_serious_in_the_picture(chromium: Browser, tmp_path: Path):
+    context = chromium.new_context()
+    opened = context.new_page()
+    svg = hardware_svg(busy_cluster(), "n1", plan=a_plan(), show="both")
+    body = f"<!DOCTYPE html><html lang='en'><title>x</title><body><main><h1>x</h1>{svg}</main>"
+    show(opened, body, tmp_path, "picture.html")
+    opened.add_script_tag(path=str(AXE))
+    found = opened.evaluate("() => axe.run()")["violations"]
+    context.close()
+    assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")] == []
