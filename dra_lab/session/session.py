@@ -310,6 +310,7 @@ class Session(Answering):
         return self.events.on(event, callback)
 
     def _take_live(self, snapshot: Cluster) -> None:
+        self.cancel()  # what is still sought of the answer before takes the time of this one
         snapshot = snapshot.with_profiles(self.profiles)
         cluster = settled_layers(snapshot, self.drawing.layers).cluster
         prepare(cluster, self._release_for(cluster, self.drawing))
