@@ -382,10 +382,7 @@ def nodes_to_add(
 def asked(
     cluster: Cluster, after: Plan | None, drivers: Any, release: KubernetesRelease | str | None, **common: Any
 ) -> tuple[Cluster, KubernetesRelease]:
-    """Return the cluster with a person's profiles, the pods that leave drained nodes elsewhere, and those of a plan.
-
-    `common` are arguments for planning the pods that leave.
-    """
+    """Return the cluster with own profiles, pods that leave planned again with `common`, and the pods of a plan."""
     on = given("cluster", cluster, Cluster)
     target = on.target_release(release)
     on = on if drivers is None else on.with_profiles(own_profiles(drivers))
